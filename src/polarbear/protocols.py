@@ -356,7 +356,11 @@ class Transferable(Protocol):
 
 @runtime_checkable
 class Continuing(Protocol):
-    """An optimizer that can start where another one has ended."""
+    """An optimizer that can start where another one has ended.
+
+    A switch to equal settings changes nothing, bit for bit; or an attribute `switch_cost` says how many evaluations are
+    lost at most: a number, a multiple of the dimension such as ``"10*d"``, or ``"all"`` that came before.
+    """
 
     def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart, /) -> None:
         """Optimize `problem` as a call does, from as much of what the other one has left as it can use."""

@@ -99,3 +99,17 @@ def test_whole_variables_have_no_features(plan):
     (plan / "plan.toml").write_text(PLAN.replace('"bbob"', '"pbo"').replace("[2, 3]", "16").replace("1,24", "1"))
     _, err = polarbear("landscape", "features", "plan.toml", code=2, cwd=plan)
     assert "features need one objective of real variables without noise" in " ".join(err.split())
+
+
+def test_problems_may_stand_alone_and_a_race_is_told_so(plan):
+    alone = PLAN[PLAN.index("[instances]") :].partition("[[algorithms]]")[0]
+    (plan / "alone.toml").write_text(alone)
+    tables = []
+    for file in ("plan.toml", "alone.toml"):
+        polarbear("landscape", "features", file, *SMALL, "--into", "table", cwd=plan)
+        tables.append((plan / "table" / "features.csv").read_text())
+    assert tables[0] == tables[1]
+    race = plan / "race.toml"
+    race.write_text(alone + "[race]\ntimes = [10, 100]\n")
+    told = polarbear("landscape", "features", race, code=2, cwd=plan)[1]
+    assert "this is a race, not a plan; give a plan, or a file with the [instances] alone" in told

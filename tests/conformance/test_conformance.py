@@ -18,6 +18,8 @@ from polarbear.cli.app import app
 from polarbear.conformance import CHECKS, REMARKS, Inapplicable, examine
 from polarbear.conformance.probes import NoisyProblem
 from polarbear.experiment import Stop
+from polarbear.optimizers.driver import ask_and_tell
+from polarbear.optimizers.native import Native, State
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -159,7 +161,7 @@ def hangs(problem, rng):
     time.sleep(60)
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", [name for name in CHECKS if name != "switch"])
 def test_a_good_optimizer_passes(name):
     optimizer = pb.optimizers.RandomSearch() if name == "travel" else pb.optimizers.as_optimizer(good)
     assert CHECKS[name](optimizer) == ""
@@ -196,6 +198,88 @@ def test_each_check_finds_what_it_is_for(check, optimizer, message):
     assert message in CHECKS[check](one)
 
 
+class Climber(Native):
+    """Random steps around the best point; what `run_from` takes over is said by each class."""
+
+    ends_steps = True
+    name = "climber"
+
+    def _init(self, space, rng):
+        state = State(space=space)
+        state.rng, state.width = rng, 0.3
+        return state
+
+    def _ask(self, state):
+        space = state.space
+        if state.best is None:
+            return state.rng.uniform(space.lower, space.upper)
+        step = state.width * state.rng.normal(size=space.dimension) * (space.upper - space.lower)
+        return np.clip(state.best + step, space.lower, space.upper)
+
+    def _tell(self, state, values):
+        state.width *= 1.5 if values <= state.value else 0.9
+
+
+class TakesAll(Climber):
+    def run_from(self, problem, rng, start):
+        ask_and_tell(self, problem, rng, start.state)
+
+
+class TakesTheBest(Climber):
+    def run_from(self, problem, rng, start):
+        state = self.init(problem, rng)
+        state.best, state.value = start.best, start.value
+        ask_and_tell(self, problem, rng, state)
+
+
+class SaysLittle(TakesTheBest):
+    switch_cost = "10*d"
+
+
+class SaysNothingIsLost(Climber):
+    """Begins in a corner, with steps that lead nowhere."""
+
+    switch_cost = 0
+
+    def run_from(self, problem, rng, start):
+        while True:
+            problem(problem.lower)
+
+
+class Breaks(TakesAll):
+    def run_from(self, problem, rng, start):
+        raise LookupError("no state")
+
+
+class TestSwitch:
+    """Bit for bit, or no worse than what the switch is said to cost."""
+
+    @pytest.mark.parametrize("optimizer", [TakesAll(), SaysLittle(), pb.optimizers.RandomSearch()])
+    def test_nothing_is_lost_beyond_what_is_said(self, optimizer):
+        assert CHECKS["switch"](optimizer) == ""
+
+    @pytest.mark.parametrize(
+        ("optimizer", "message"),
+        [
+            (TakesTheBest(), "changes the run from point 401 on; let run_from take over start.state"),
+            (SaysNothingIsLost(), "worse in 10 of 10 runs, although these had 0 evaluations more, its switch_cost"),
+            (Breaks(), "switched to itself it fails with LookupError: no state after 400 evaluations"),
+        ],
+    )
+    def test_what_is_lost_is_found(self, optimizer, message):
+        assert message in CHECKS["switch"](optimizer)
+
+    def test_only_what_can_start_from_another_is_judged(self):
+        with pytest.raises(Inapplicable, match=r"run_from\(problem, rng, start\)"):
+            CHECKS["switch"](pb.optimizers.as_optimizer(good))
+
+    def test_a_cost_that_is_none_is_named(self):
+        optimizer = TakesAll()
+        optimizer.switch_cost = "much"
+        (found,) = examine(optimizer, checks=["switch"]).findings
+        assert "'much' is no budget" in found.wrong
+
+
 def test_the_objectives_own_exception_may_be_what_ends_a_run():
     assert CHECKS["exceptions"](pb.optimizers.as_optimizer(good)) == ""
 
@@ -224,7 +308,7 @@ class NeedsIntegers:
         return "" if traits.integers is not None else "it takes integer variables only"
 
 
-@pytest.mark.parametrize("check", [name for name in CHECKS if name != "travel"])
+@pytest.mark.parametrize("check", [name for name in CHECKS if name not in {"travel", "switch"}])
 def test_an_optimizer_that_refuses_the_problems_is_told_so(check):
     assert "it fails with ValueError: it takes integer variables only" in CHECKS[check](NeedsIntegers())
 

@@ -1,6 +1,7 @@
 """Features of the first part of a run: time series in closed form, the others as by the functions for them."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from polarbear.landscape import (
     run_diversity,
     run_features,
     series_features,
+    tsfresh_features,
 )
 from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
 
@@ -137,3 +139,45 @@ def test_without_all_points_it_says_so():
             run_features(replace(run, samples=kept), *BOX, until=80)
     with pytest.raises(ValueError, match="not all of the first 500 points"):
         run_features(run, *BOX, until=500)
+
+
+class TestTsfresh:
+    """What it computes is its own; a few are known in closed form."""
+
+    @pytest.mark.skipif(find_spec("tsfresh") is not None, reason="tsfresh is installed")
+    def test_where_it_is_missing_the_extra_is_named(self):
+        for call in (lambda: tsfresh_features([1, 2, 3]), lambda: run_features(made(), *BOX, library="tsfresh")):
+            with pytest.raises(ImportError, match=r"needs tsfresh; .*pip install 'polarbear-race\[tsfresh\]'"):
+                call()
+
+    def test_another_library_is_named(self):
+        with pytest.raises(ValueError, match="library is 'tsfrsh'; choose one of polarbear, tsfresh"):
+            run_features(made(), *BOX, library="tsfrsh")
+
+    def test_of_a_line_with_what_is_not_known_left_out(self):
+        pytest.importorskip("tsfresh")
+        found = tsfresh_features([1, 3, np.nan, 5, np.inf, 7, 9])
+        expected = {
+            "abs_energy": 165, "length": 5, "mean": 5, "standard_deviation": 8**0.5, "mean_abs_change": 2,
+            'linear_trend__attr_"slope"': 2, "autocorrelation__lag_1": 16 / 4 / 8,
+        }  # fmt: skip
+        assert {name: found[name] for name in expected} == pytest.approx(expected)
+        assert not np.isinf(list(found.values())).any()
+
+    def test_names_are_the_same_for_every_series(self):
+        pytest.importorskip("tsfresh")
+        rng = np.random.default_rng(1)
+        names = [tuple(tsfresh_features(y)) for y in (rng.normal(size=19), np.ones(40), [1, 2, 4], [1.0], [])]
+        assert len(set(names)) == 1
+        assert len(names[0]) > 700
+        assert np.isnan(list(tsfresh_features([1.0]).values())).all()
+
+    def test_of_a_run_it_replaces_those_of_series_alone(self):
+        pytest.importorskip("tsfresh")
+        own, other = (run_features(made(), *BOX, sets=SETS, library=each) for each in ("polarbear", "tsfresh"))
+        shared = {name for name in own if ":" not in name}
+        assert {name: other[name] for name in shared} == pytest.approx(
+            {name: own[name] for name in shared}, nan_ok=True
+        )
+        assert other["step_size:mean"] == pytest.approx(own["step_size:mean"])
+        assert other["step_size:quantile__q_0.9"] == pytest.approx(own["step_size:q90"])

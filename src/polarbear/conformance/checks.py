@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
+from typing import Any
 from unittest import SkipTest
 
 import cloudpickle
 import numpy as np
 
 from polarbear.conformance.probes import (
+    ELLIPSOID,
     OFF_CENTRE,
     USUAL,
     NoisySphere,
@@ -21,8 +24,10 @@ from polarbear.conformance.probes import (
     sphere,
 )
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
-from polarbear.optimizers import Optimizer, describe, from_description
+from polarbear.optimizers import Optimizer, Switch, describe, from_description
+from polarbear.protocols import Continuing
 from polarbear.records import FloatArray, Reason, Run
+from polarbear.validation import parse_number, whole_number
 
 Check = Callable[[Optimizer], str]
 
@@ -32,6 +37,9 @@ SECONDS = 10.0
 """Maximum seconds of a long run, or of one with many variables."""
 TIMEOUT = 60.0
 """Maximum seconds of a check in its own process."""
+
+SEEDS, FLOOR = 10, 1e-8
+"""Of a switch that has a cost: runs, all worse by chance once in 1,024 times, and the least value that counts."""
 
 _SIDES = np.array([1e-3, 1.0, 10.0, 1e4])
 
@@ -156,6 +164,32 @@ def progress(optimizer: Optimizer) -> str:
     return "" if improved else f"it got from {values[:1]} to {values[-1:]}"
 
 
+def switch(optimizer: Optimizer) -> str:
+    """A switch to itself after 400 evaluations of 800 changes nothing, or loses no more than its `switch_cost`."""
+    if objectives_of(optimizer) > 1:
+        raise Inapplicable("it takes several objectives only, and a switch is decided by one")
+    if not isinstance(optimizer, Continuing):
+        raise Inapplicable("it cannot start from another optimizer; a method run_from(problem, rng, start) would do so")
+    switched = Switch(optimizer, optimizer, at=USUAL, name=optimizer.name)  # the name is part of a run's seed
+    stated = getattr(optimizer, "switch_cost", None)
+    if stated is not None:
+        return _loses(optimizer, switched, _evaluations_of(stated))
+    (run, alone), (after, again) = (run_on(each, ELLIPSOID, 2 * USUAL) for each in (optimizer, switched))
+    if fault := fault_of(run) or fault_of(after):
+        return f"switched to itself {fault}"
+    first, second = np.array(alone.points), np.array(again.points)
+    common = min(len(first), len(second))
+    differ = np.flatnonzero((first[:common] != second[:common]).any(axis=1))
+    if not differ.size and len(first) == len(second):
+        return ""
+    return (
+        f"a switch to itself after {USUAL} evaluations changes the run from point "
+        f"{int(differ[0]) + 1 if differ.size else common + 1} on; let run_from take over start.state, and end its "
+        "generations by ends_steps, or say how many evaluations are lost at most by an attribute switch_cost, such as "
+        '50, "10*d" or "all"'
+    )
+
+
 def travel(optimizer: Optimizer) -> str:
     """It can be pickled, and described in a study file."""
     try:
@@ -185,9 +219,38 @@ CHECKS: dict[str, Check] = {
     "one-variable": one_variable,
     "many-variables": many_variables,
     "progress": progress,
+    "switch": switch,
     "travel": travel,
 }
 """All checks by name."""
+
+
+def _evaluations_of(cost: Any) -> int:
+    """A cost of switching as a number of evaluations of the probe.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if cost == "all":
+        return USUAL
+    if isinstance(cost, str):
+        return math.ceil(parse_number(cost, ELLIPSOID.dimension))
+    return whole_number(cost, "switch_cost", 0)
+
+
+def _loses(optimizer: Optimizer, switched: Optimizer, cost: int) -> str:
+    """How a switch to itself loses more than so many evaluations: it is worse in each of `SEEDS` runs."""
+    for seed in range(SEEDS):
+        alone, _ = run_on(optimizer, ELLIPSOID, 2 * USUAL, seed)
+        again, _ = run_on(switched, ELLIPSOID, 2 * USUAL + cost, seed)
+        if fault := fault_of(alone) or fault_of(again):
+            return f"switched to itself {fault}"
+        if again.trajectory.values[-1] <= max(alone.trajectory.values[-1], FLOOR):
+            return ""
+    return (
+        f"with a switch to itself after {USUAL} evaluations it is worse in {SEEDS} of {SEEDS} runs, although these had "
+        f"{cost} evaluations more, its switch_cost"
+    )
 
 
 def _withstands(optimizer: Optimizer, value: float) -> str:

@@ -224,3 +224,7 @@ def fault_of(run: Run) -> str:
 
 
 OFF_CENTRE = Probe(lambda x: sphere(x - 1.0))
+
+_TURN = np.linalg.qr(np.vander(np.linspace(0.5, 1.5, 5)))[0]
+ELLIPSOID = Probe(lambda x: float(np.logspace(0, 4, 5) @ (_TURN @ (x - 1.0)) ** 2))
+"""With condition number 1e4, not along the axes: there is more to remember than where the best point is."""

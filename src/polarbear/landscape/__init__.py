@@ -5,7 +5,7 @@ from polarbear.landscape.design import Design
 from polarbear.landscape.diversity import RunDiversity, diversity, run_diversity
 from polarbear.landscape.exploration import EVALUATED, explore, latin_hypercube
 from polarbear.landscape.features import SETS, Features, changed_by, feature_names, features
-from polarbear.landscape.first_part import POSITIVE, SERIES, run_features, series_features
+from polarbear.landscape.first_part import POSITIVE, SERIES, run_features, series_features, tsfresh_features
 from polarbear.landscape.instances import InstanceFeatures, by_box, instances
 from polarbear.landscape.properties import (
     Performance,
@@ -50,4 +50,5 @@ __all__ = [
     "run_diversity",
     "run_features",
     "series_features",
+    "tsfresh_features",
 ]

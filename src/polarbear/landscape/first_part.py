@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.descriptions import did_you_mean
+from polarbear.extras import optional
 from polarbear.landscape.diversity import diversity, run_diversity
 from polarbear.landscape.recent import RECENT_SETS, recent_features
 from polarbear.records import FloatArray, IntArray, Parameters, Run, Samples
@@ -20,6 +22,8 @@ POSITIVE = frozenset({
     "step_size", "largest_eigenvalue", "smallest_eigenvalue", "condition_number", "mean_distance", "ps_norm", "pc_norm",
 })  # fmt: skip
 """Strategy parameters that are looked at on a logarithmic scale."""
+Library = Literal["polarbear", "tsfresh"]
+"""Whose features of time series."""
 _LEAST_SIZE = 3
 
 
@@ -43,16 +47,7 @@ def series_features(values: ArrayLike, times: ArrayLike | None = None, *, log: b
     Raises:
         ValueError: If shapes do not fit, or times do not increase.
     """
-    y = np.asarray(values, dtype=np.float64)
-    at = np.arange(y.size, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
-    if y.ndim != 1 or at.shape != y.shape:
-        raise ValueError(f"values have shape {y.shape}, times {at.shape}; give (m,) of both")
-    if not (np.diff(at) > 0).all():
-        raise ValueError("times do not increase; give values in order, with one time for each")
-    if log:
-        y = np.log10(np.where(y > 0, y, np.nan))
-    known = np.isfinite(y)
-    y, at = y[known], at[known]
+    y, at = _known(values, times, log=log)
     if y.size < _LEAST_SIZE:
         return dict.fromkeys(SERIES, np.nan)
     about, about_time, steps = y - y.mean(), at - at.mean(), np.diff(y)
@@ -72,6 +67,50 @@ def series_features(values: ArrayLike, times: ArrayLike | None = None, *, log: b
     }
 
 
+def tsfresh_features(values: ArrayLike, times: ArrayLike | None = None, *, log: bool = False) -> dict[str, float]:
+    """All features of a time series that tsfresh computes (Vermetten 2025, section 5.3), NaN where one has no value.
+
+    They are called as tsfresh calls them, such as ``agg_autocorrelation__f_agg_"mean"__maxlag_40``. None takes notice
+    of times, but for the order.
+
+    Args:
+        values: As of `series_features`.
+        times: Likewise.
+        log: Likewise.
+
+    Raises:
+        ValueError: If shapes do not fit, or times do not increase.
+        ExtraMissing: If tsfresh is not installed.
+    """
+    y, _ = _known(values, times, log=log)
+    tsfresh = optional("tsfresh", "tsfresh", "a feature of tsfresh")
+    pandas = optional("pandas", "tsfresh", "a feature of tsfresh")
+    enough = y.size >= _LEAST_SIZE
+    table = pandas.DataFrame({"id": 0, "y": y if enough else np.arange(float(_LEAST_SIZE))})
+    with np.errstate(all="ignore"):
+        found = tsfresh.extract_features(table, column_id="id", n_jobs=0, disable_progressbar=True)
+    row = found.to_numpy(dtype=np.float64)[0]
+    names = (name.removeprefix("y__") for name in found.columns)
+    return dict(zip(names, np.where(np.isfinite(row) & enough, row, np.nan).tolist(), strict=True))
+
+
+_BY_LIBRARY: Mapping[str, Callable[..., dict[str, float]]] = {"polarbear": series_features, "tsfresh": tsfresh_features}
+
+
+def _known(values: ArrayLike, times: ArrayLike | None, *, log: bool) -> tuple[FloatArray, FloatArray]:
+    """The values of a series that are finite, or their logarithms, and their times; errors as of `series_features`."""
+    y = np.asarray(values, dtype=np.float64)
+    at = np.arange(y.size, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
+    if y.ndim != 1 or at.shape != y.shape:
+        raise ValueError(f"values have shape {y.shape}, times {at.shape}; give (m,) of both")
+    if not (np.diff(at) > 0).all():
+        raise ValueError("times do not increase; give values in order, with one time for each")
+    if log:
+        y = np.log10(np.where(y > 0, y, np.nan))
+    known = np.isfinite(y)
+    return y[known], at[known]
+
+
 def run_features(
     run: Run,
     lower: ArrayLike,
@@ -82,6 +121,7 @@ def run_features(
     parameters: Sequence[str] | None = None,
     positive: Collection[str] = POSITIVE,
     sets: Sequence[str] = RECENT_SETS,
+    library: Library = "polarbear",
 ) -> dict[str, float]:
     """Features of the first part of a run. None depends on shift or scale of the values, if no parameter does.
 
@@ -99,13 +139,18 @@ def run_features(
         parameters: Which parameters count; default all that were logged.
         positive: Those of which the logarithm counts.
         sets: Sets of features of landscapes.
+        library: Whose features of time series: our ten, or the hundreds of "tsfresh" (`tsfresh_features`).
 
     Returns:
         The features by name, NaN where one has no value.
 
     Raises:
-        ValueError: If points or a parameter were not kept, the run is shorter, or as `recent_features`.
+        ExtraMissing: If tsfresh is asked for and not installed.
+        ValueError: If points or a parameter were not kept, the run is shorter, the library is unknown, or as
+            `recent_features`.
     """
+    if library not in _BY_LIBRARY:
+        raise ValueError(f"library is {library!r}; choose one of {', '.join(get_args(Library))}")
     first = _first_samples(run, until)
     low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     count = len(first.values)
@@ -131,7 +176,8 @@ def run_features(
         series[name] = _first_rows(logged, name, count)
     for name, (values, at) in series.items():
         log = name in positive or name in {"pop_div", "fit_div"}
-        found |= {f"{name}:{feature}": value for feature, value in series_features(values, at, log=log).items()}
+        features = _BY_LIBRARY[library](values, at, log=log)
+        found |= {f"{name}:{feature}": value for feature, value in features.items()}
     return found
 
 

@@ -46,6 +46,7 @@ class RandomSearch(Continuable[_RandomState]):
 
     one_by_one = True
     ends_steps = False
+    switch_cost = 0
 
     name: str = "RandomSearch"
 

@@ -31,9 +31,31 @@ SETS = ("ela_meta", "ela_distr", "disp", "ic", "nbc")
 """Sets of features that selectors ask for unless told otherwise."""
 NOVEL = 0.05
 """A problem is unlike those of the training if fewer of them lie so far from the others."""
-_OF_LOSSES = ("cautious forest", "regression forest")
 _DRAWS = 500
 _AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Forest:
+    """What sets a kind of forest apart.
+
+    Attributes:
+        of_losses: Whether it predicts losses; else which algorithm is the best.
+        cautious: Whether it leaves the default only where that was seen to pay.
+        shuffled: Whether it is taught the losses of other cases.
+    """
+
+    of_losses: bool = False
+    cautious: bool = False
+    shuffled: bool = False
+
+
+_FORESTS: Mapping[Kind, _Forest] = {
+    "cautious forest": _Forest(of_losses=True, cautious=True),
+    "regression forest": _Forest(of_losses=True),
+    "classification forest": _Forest(),
+    "shuffled labels": _Forest(shuffled=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +184,7 @@ class Selector:
             parts = [self.arrays["draws"] @ phi[i : i + _AT_ONCE].T for i in range(0, len(phi), _AT_ONCE)]
             return np.concatenate([softmax(part, axis=1).mean(axis=0).T for part in parts])
         found = forests.found_by_trees(self.arrays, _filled(self.covariates, rows))
-        if self.kind in _OF_LOSSES:
+        if _FORESTS[self.kind].of_losses:
             least = found == found.min(axis=2, keepdims=True)
             found = least / least.sum(axis=2, keepdims=True)
         return _never_none(found.mean(axis=0), len(found))
@@ -228,9 +250,9 @@ class Selector:
 
     def _by_forest(self, rows: FloatArray, default: int) -> tuple[NDArray[np.intp], FloatArray]:
         """`_looking` to a forest, which knows a probability if it is cautious."""
-        found = forests.ask(self.arrays, _filled(self.covariates, rows))
-        best = (found.argmin(axis=1) if self.kind in _OF_LOSSES else found.argmax(axis=1)).astype(np.intp)
-        if self.kind != "cautious forest":
+        found, forest = forests.ask(self.arrays, _filled(self.covariates, rows)), _FORESTS[self.kind]
+        best = (found.argmin(axis=1) if forest.of_losses else found.argmax(axis=1)).astype(np.intp)
+        if not forest.cautious:
             return best, np.full(len(rows), np.nan)
         gain = found[:, default] - found.min(axis=1)
         pays = np.append(0.0, self.arrays["pays"])[np.searchsorted(self.arrays["gains"], gain, side="right")]
@@ -368,10 +390,10 @@ def _ratings(cases: Cases, *, squares: bool, seed: int) -> tuple[Covariates, Arr
 
 def _forest(kind: Kind, covariates: Covariates, cases: Cases, default: int, *, seed: int, separate: bool) -> Arrays:
     """What a kind of forest learns; `default` is the number of the safe choice."""
-    filled, losses = _filled(covariates, cases.values), cases.losses
-    if kind == "shuffled labels":
+    filled, losses, forest = _filled(covariates, cases.values), cases.losses, _FORESTS[kind]
+    if forest.shuffled:
         losses = losses[np.random.default_rng(seed).permutation(len(losses))]
-    arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
-    if kind == "cautious forest":
+    arrays = forests.grow(filled, losses, classify=not forest.of_losses, seed=seed, separate=separate)
+    if forest.cautious:
         arrays |= forests.payoff(filled, losses, cases.groups, default, seed=seed, separate=separate)
     return arrays

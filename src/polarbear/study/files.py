@@ -84,7 +84,7 @@ class Root(Section):
                 raise FieldError(("imports", position), why) from error
 
 
-_WHAT = {
+WHAT = {
     "race": ("a race", "race it with: polarbear race"),
     "plan": ("a plan", "run it with: polarbear run"),
     "configure": ("a configurator's file", "configure with: polarbear configure"),
@@ -100,9 +100,9 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
-        for table, (what, hint) in _WHAT.items():
+        for table, (what, hint) in WHAT.items():
             if table in data and root.about not in data:
-                wanted = f"{_WHAT[root.about][0]}, which has [{root.about}]"
+                wanted = f"{WHAT[root.about][0]}, which has [{root.about}]"
                 raise FieldError((table,), f"this is {what}, not {wanted}; {hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()

@@ -11,7 +11,7 @@ from polarbear import problems
 from polarbear.descriptions import FieldError, FieldPath, errors_at
 from polarbear.problems import ProblemSpec
 from polarbear.records import Axis
-from polarbear.study.files import LogSection, Root, RunLimitsSection, Section, contents, read_file
+from polarbear.study.files import WHAT, LogSection, Root, RunLimitsSection, Section, contents, read_file
 from polarbear.study.plan import Budget, Plan, chosen_problems
 from polarbear.study.spec import built_algorithms, built_watch
 from polarbear.study.suitability import Unsuitable
@@ -121,4 +121,8 @@ def read_problems(path: str | Path) -> tuple[ProblemSpec, ...]:
     """The problems of a plan file, or of a file with `[instances]` alone; StudyFileError as for `read_spec`."""
     with contents(Path(path), PlanSpec) as data:
         alone = data.keys() <= ProblemsSpec.model_fields.keys()
+        if "plan" not in data:
+            for table in WHAT.keys() & data.keys():
+                why = f"this is {WHAT[table][0]}, not a plan; give a plan, or a file with the [instances] alone"
+                raise FieldError((table,), why)
     return read_file(path, ProblemsSpec, ProblemsSpec.build) if alone else read_plan(path).problems

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.executing import open_plan
+from polarbear.cli.executing import open_plan, open_problems
 from polarbear.cli.options import JsonOption, WorkersOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
@@ -85,7 +85,10 @@ def landscape(
         _What, typer.Argument(help="features: a table of them; compare: also tests and a page.", show_default=False)
     ],
     plan_file: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="A plan (TOML), whose problems count.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="PLAN", help="A plan (TOML), whose problems count, or its [instances] alone.", show_default=False
+        ),
     ],
     sampling: Sampling,
     tests: Tests,
@@ -100,16 +103,16 @@ def landscape(
     from polarbear.landscape import by_box
     from polarbear.quantities import plural
 
-    plan, folder = open_plan(plan_file), into or plan_file.with_suffix(".landscape")
+    problems, folder = open_problems(plan_file), into or plan_file.with_suffix(".landscape")
     again = ["polarbear", "landscape", what, str(plan_file), "--into", str(folder), *sampling.options()]
     with bad_input(), interruptible("every finished design", shlex.join(again)):
-        boxes = by_box(plan.problems)
+        boxes = by_box(problems)
         computed = _features(boxes, folder, sampling, workers)
         answer: dict[str, Any] = {"table": str(_write_table(computed, folder, form))}
-        said = [f"{plural(plan.problems, 'instance')} on {plural(sampling.designs, 'design')}: {answer['table']}"]
+        said = [f"{plural(problems, 'instance')} on {plural(sampling.designs, 'design')}: {answer['table']}"]
         if what is _What.COMPARE:
             compared = _compare(boxes, computed, tests)
-            performances = _performances(plan, tests)
+            performances = _performances(problems, plan_file, tests)
             answer |= _written(compared, performances, folder, tests.significance)
             said += [f"{answer['headline']}.", f"page: {answer['page']}"]
     echo(to_json(answer) if as_json else "\n".join(said))
@@ -180,18 +183,22 @@ def _compare(
         ]
 
 
-def _performances(plan: Plan, tests: Tests) -> list[Performance]:
-    """How algorithms performed on the plan's instances after each budget."""
+def _performances(problems: Sequence[ProblemSpec], plan_file: Path, tests: Tests) -> list[Performance]:
+    """How algorithms performed on the problems after each budget, by default the plan's."""
     from polarbear.landscape import performance
 
     if not tests.runs:
         return []
-    if not tests.budget and plan.axis == "seconds":
-        raise ValueError("the plan's budget is in seconds; give evaluations by --budget")
-    budgets = tests.budget or sorted({plan.budget.at(dimension, plan.axis) for dimension in plan.dimensions})
-    names = {problem.name for problem in plan.problems}
+    budgets = tests.budget or _plans_budgets(open_plan(plan_file))
+    names = {problem.name for problem in problems}
     runs = [run for run in read_runs(tests.runs) if run.key.instance in names]
     return [performance(runs, budget, alpha=tests.significance) for budget in budgets]
+
+
+def _plans_budgets(plan: Plan) -> list[float]:
+    if plan.axis == "seconds":
+        raise ValueError("the plan's budget is in seconds; give evaluations by --budget")
+    return sorted({plan.budget.at(dimension, plan.axis) for dimension in plan.dimensions})
 
 
 def _written(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.executing import open_plan, open_problems
+from polarbear.cli.executing import open_problems
 from polarbear.cli.options import JsonOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
@@ -191,13 +191,13 @@ def _cases(source: Path, known: Known, seed: int) -> Cases:
         return Cases.of_table(source)
     if not known.runs or known.budget is None:
         raise ValueError(f"{source.name} is a plan; give --runs, how algorithms did on its problems, and --budget")
-    plan = open_plan(source)
+    problems = open_problems(source)
     with Console(stderr=True).status("computing features"):
         computed = [
             instances(
                 box, designs=1, points=known.points * box[0].build().dimension, sets=tuple(_sets(known)), seed=seed
             )
-            for box in by_box(plan.problems)
+            for box in by_box(problems)
         ]
     return Cases.of_runs(computed, read_runs(known.runs), known.budget)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -96,6 +96,9 @@ def _forget(remembered: dict[bytes, Any], size: int) -> None:
 
 class Restarted(SingleObjective, ABC):
     """A library's search that is started again whenever it stops, if `restarts` is true."""
+
+    switch_cost: ClassVar[str] = "all"
+    """Of a switch to itself: the first start begins anew, though not without what it is given."""
 
     restarts: bool
 

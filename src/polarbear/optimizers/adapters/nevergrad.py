@@ -184,6 +184,7 @@ class Nevergrad(Continuable[_State]):
 
     requires = Extra("nevergrad", "nevergrad")
     one_at_a_time = True
+    switch_cost = "all"
     takes_constraints = True
 
     algorithm: Annotated[str, Checked(_offered)] = "OnePlusOne"
