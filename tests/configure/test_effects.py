@@ -1,5 +1,7 @@
 """Effects of options: found where they are known, honest about what is not, equal to a logit of another package."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -92,6 +94,32 @@ def test_ties_count_half_and_pairs_are_found():
     assert np.abs(fit_effects(space(), chosen, even, rng=rng).draws.mean(axis=0)).max() < 0.2
 
 
+@dataclass(frozen=True)
+class Odd:
+    """An optimizer whose words look like the names of columns."""
+
+    rule: str = "a=b"
+    law: str = "x & y"
+    name: str = "odd"
+
+    def __call__(self, problem, rng):
+        raise NotImplementedError
+
+
+def test_options_may_look_like_the_names_of_columns():
+    odd = spaces.of(Odd, {"rule": ["a=b", "a & b", "a"], "law": ["x & y", "x=y"]})
+    chosen = {str(index): each for index, each in enumerate(odd.sample(np.random.default_rng(4), 30))}
+    better = np.array([2.0 * (each["rule"] == "a & b") for each in chosen.values()])
+    luck = np.random.default_rng(5).gumbel(size=(60, 1, len(chosen)))
+    rankings = Rankings.of(-(better + luck), times=[1], algorithms=list(chosen))
+    effects = fit_effects(odd, chosen, rankings, pairs=[("rule", "law")], rng=np.random.default_rng(0))
+    rules, both = effects.of("rule"), effects.groups[2]
+    assert list(rules) == ["a=b", "a & b", "a"]
+    assert rules["a & b"].low[0] > 0 > rules["a"].high[0]
+    assert (both.names, both.options[0], len(both.options)) == (("rule", "law"), ("a=b", "x & y"), 6)
+    assert list(effects.importance()) == ["law", "rule", "rule & law"]
+
+
 def test_faults_are_named():
     chosen, rankings = simulated(1, instances=4)
     rng = np.random.default_rng(0)
@@ -100,7 +128,7 @@ def test_faults_are_named():
     with pytest.raises(ValueError, match="'c1' is no module"):
         fit_effects(space(), chosen, rankings, pairs=[("c1", "active")], rng=rng)
     effects = fit_effects(space(), chosen, rankings, draws=10, rng=rng)
-    with pytest.raises(ValueError, match="no parameter 'c1'; it has active"):
+    with pytest.raises(ValueError, match="no parameter 'c1'; valid are: active"):
         effects.of("c1")
 
 

@@ -21,7 +21,7 @@ from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
 from polarbear.descriptions import FieldError, plain_value
 from polarbear.inference import Posterior, fit
 from polarbear.quantities import plural
-from polarbear.racing import Race, Request
+from polarbear.racing import Race, RaceSettings, Request
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, Run
 from polarbear.validation import choice, real, settings, whole
@@ -133,8 +133,7 @@ class Configurator:
                 ("unit",),
                 f"{self.settings.strategy} plans all its runs beforehand; give its budget in runs or evaluations",
             )
-        self.times: FloatArray = np.array(times, dtype=np.float64)
-        Race(["a", "b"], times=self.times)  # checks the timepoints
+        self.times: FloatArray = RaceSettings().timepoints(times)
         self._criterion = Criterion(self.settings.criterion, self.settings.target)
         self.include = tuple(map(dict, include))
         for configuration in self.include:

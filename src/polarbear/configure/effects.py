@@ -7,6 +7,7 @@ counts of elites (Vermetten 2025, section 4.2, counts those).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,31 @@ from typing import Any
 import numpy as np
 
 from polarbear.configure.spaces import Space
+from polarbear.descriptions import did_you_mean
 from polarbear.inference.model.regression import Band, regress
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Coefficients that share a prior: of a module's options, of a number, or of the products of two modules' options.
+
+    Attributes:
+        names: The parameter, or both modules of a pair.
+        options: What each coefficient belongs to: an option, for a pair one of each module; empty for a number, which
+            has a line and a parabola.
+        columns: Where the coefficients are.
+    """
+
+    names: tuple[str, ...]
+    options: tuple[Any, ...]
+    columns: slice
+
+    @property
+    def label(self) -> str:
+        """The name of the parameter; of a pair both."""
+        return " & ".join(self.names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,20 +48,18 @@ class Effects:
 
     Attributes:
         space: The space.
-        pairs: The pairs of modules whose options may help or hinder each other.
         times: (T,) the timepoints.
-        draws: (D, T, k) the coefficients β, as `columns` names them; joint over time.
-        columns: What each coefficient belongs to: ``(module, option)``, ``(number, "line")``, ``(number, "parabola")``
-            or, for a pair, the names and options of both, ``("a & b", "x & y")``.
+        draws: (D, T, k) the coefficients β; joint over time.
+        groups: What the coefficients belong to: each parameter, and each pair of modules whose options may help or
+            hinder each other.
         scales: For each module, number and pair the standard deviation of the prior of its coefficients, as estimated,
             at the timepoint at which they are largest.
     """
 
     space: Space
-    pairs: tuple[tuple[str, str], ...]
     times: FloatArray
     draws: FloatArray
-    columns: tuple[tuple[str, str], ...]
+    groups: tuple[Group, ...]
     scales: Mapping[str, float]
 
     def of(self, name: str) -> dict[str, Band]:
@@ -50,7 +71,11 @@ class Effects:
         Raises:
             ValueError: If the space has no such parameter.
         """
-        levels, values = self._levels(name)
+        if name not in self.space.names:
+            raise ValueError(f"the space has no parameter {name!r};{did_you_mean(name, self.space.names)}")
+        group = next(each for each in self.groups if each.names == (name,))
+        levels = [str(option) for option in group.options] or ["lowest", "middle", "highest"]
+        values = self._contributions(group)
         values = values - values.mean(axis=-1, keepdims=True)
         return {level: Band.of(values[:, :, index]) for index, level in enumerate(levels)}
 
@@ -60,9 +85,7 @@ class Effects:
         Conditions are left aside: each is taken as if always active. ``positive`` is the probability that it has the
         largest share.
         """
-        parts = {name: self._levels(name)[1].var(axis=-1) for name in self.space.names}
-        for first, second in self.pairs:
-            parts[f"{first} & {second}"] = self._products(first, second).var(axis=-1)
+        parts = {group.label: self._contributions(group).var(axis=-1) for group in self.groups}
         total = np.maximum(np.sum(list(parts.values()), axis=0), np.finfo(float).tiny)
         return Band.of_shares({name: part / total for name, part in parts.items()})
 
@@ -71,34 +94,23 @@ class Effects:
 
         A number adds what it does beside the mean over its range; pairs are left aside.
         """
-        (row,) = _design(self.space, self.pairs, [configuration])
+        (row,) = _design(self.space, self.groups, [configuration])
         contributions = dict[str, FloatArray]()
-        for name in self.space.names:
-            own = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
-            added = self.draws[:, :, own] @ row[own]
-            numeric = self.columns[own[0]][1] == "line"
-            beside = 0.0 if numeric or name not in configuration else self.draws[:, :, own].mean(axis=-1)
-            contributions[name] = added - beside
+        for group in self.groups:
+            own = self.draws[:, :, group.columns]
+            if len(group.names) == 1:
+                beside = own.mean(axis=-1) if group.options and group.names[0] in configuration else 0.0
+                contributions[group.names[0]] = own @ row[group.columns] - beside
         return contributions
 
     def predict(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
         """(D, T, n) draws of the log ratings of configurations, tried or not, up to a constant."""
-        return self.draws @ _design(self.space, self.pairs, configurations).T
+        return self.draws @ _design(self.space, self.groups, configurations).T
 
-    def _levels(self, name: str) -> tuple[list[str], FloatArray]:
-        """The levels of a parameter, and (D, T, levels) their contributions to log ratings."""
-        indices = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
-        if not indices or " & " in name:
-            raise ValueError(f"the space has no parameter {name!r}; it has {', '.join(self.space.names)}")
-        labels = [self.columns[index][1] for index in indices]
-        if labels == ["line", "parabola"]:
-            at = np.array([0.0, 0.5, 1.0])
-            return ["lowest", "middle", "highest"], self.draws[:, :, indices] @ np.stack(_curve(at))
-        return labels, self.draws[:, :, indices]
-
-    def _products(self, first: str, second: str) -> FloatArray:
-        indices = [index for index, (owner, _) in enumerate(self.columns) if owner == f"{first} & {second}"]
-        return self.draws[:, :, indices]
+    def _contributions(self, group: Group) -> FloatArray:
+        """(D, T, levels) what a group adds to log ratings: by options; of a number at its ends and in the middle."""
+        own = self.draws[:, :, group.columns]
+        return own if group.options else own @ np.stack(_curve(np.array([0.0, 0.5, 1.0])))
 
 
 def fit_effects(
@@ -131,15 +143,14 @@ def fit_effects(
         raise ValueError(f"rankings have the configuration {missing[0]!r}, which configurations lacks")
     if len(rankings.ranks) < 2:
         raise ValueError(f"there are rankings on {len(rankings.ranks)} instance; effects need at least 2")
-    columns = _columns(space, pairs)
-    owners = [owner for owner, _ in columns]
-    groups = np.array([list(dict.fromkeys(owners)).index(owner) for owner in owners])
-    x = _design(space, pairs, [configurations[name] for name in rankings.algorithms])
-    regression = regress(_Design(x, groups), rankings, rng)
+    groups = _groups(space, pairs)
+    kinds = np.repeat(np.arange(len(groups)), [each.columns.stop - each.columns.start for each in groups])
+    x = _design(space, groups, [configurations[name] for name in rankings.algorithms])
+    regression = regress(_Design(x, kinds), rankings, rng)
     drawn = regression.draw(draws, rng)
     largest = (regression.precision.min(axis=0) ** -0.5).tolist()
-    scales = {owner: largest[owners.index(owner)] for owner in dict.fromkeys(owners)}
-    return Effects(space, tuple(pairs), rankings.times, drawn, columns, scales)
+    scales = {group.label: largest[group.columns.start] for group in groups}
+    return Effects(space, rankings.times, drawn, groups, scales)
 
 
 def _curve(at: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -147,43 +158,35 @@ def _curve(at: FloatArray) -> tuple[FloatArray, FloatArray]:
     return at - 0.5, (2 * at - 1) ** 2 - 1 / 3
 
 
-def _split(space: Space) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Which columns of `Space.encode` belong to each module, and which to each number."""
-    modules, numbers = dict[str, list[int]](), dict[str, int]()
-    for index, column in enumerate(space.columns):
-        name, option, _ = column.partition("=")
-        if option:
-            modules.setdefault(name, []).append(index)
-        else:
-            numbers[name] = index
-    return modules, numbers
+def _groups(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
+    """The groups of coefficients: of each parameter, then of each pair."""
+    options = {name: space.options(name) for name in space.names}
+    owned: list[tuple[tuple[str, ...], tuple[Any, ...]]] = [((name,), options[name]) for name in space.names]
+    for pair in pairs:
+        if absent := [name for name in pair if not options.get(name)]:
+            modules = ", ".join(name for name in space.names if options[name])
+            raise ValueError(f"{absent[0]!r} is no module of the space; pairs are of {modules}")
+        owned.append((tuple(pair), tuple(itertools.product(*(options[name] for name in pair)))))
+    ends = itertools.accumulate(len(each) or 2 for _, each in owned)
+    return tuple(
+        Group(names, each, slice(end - (len(each) or 2), end)) for (names, each), end in zip(owned, ends, strict=True)
+    )
 
 
-def _columns(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    modules, numbers = _split(space)
-    option = {index: space.columns[index].partition("=")[2] for indices in modules.values() for index in indices}
-    columns = [(name, option[index]) for name, indices in modules.items() for index in indices]
-    columns += [(name, shape) for name in numbers for shape in ("line", "parabola")]
-    for first, second in pairs:
-        if absent := [name for name in (first, second) if name not in modules]:
-            raise ValueError(f"{absent[0]!r} is no module of the space; pairs are of {', '.join(modules)}")
-        columns += [
-            (f"{first} & {second}", f"{option[i]} & {option[j]}") for i in modules[first] for j in modules[second]
-        ]
-    return tuple(columns)
-
-
-def _design(space: Space, pairs: Sequence[tuple[str, str]], configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
-    """(n, k) x, as `_columns` names its columns; numbers that are not active count as in the middle."""
-    encoded = space.encode(configurations)
-    modules, numbers = _split(space)
-    parts = [encoded[:, indices] for indices in modules.values()]
-    for name, index in numbers.items():
-        active = np.array([name in each for each in configurations])
-        parts.append(np.where(active, np.stack(_curve(encoded[:, index])), 0.0).T)
-    for first, second in pairs:
-        left, right = encoded[:, modules[first]], encoded[:, modules[second]]
-        parts.append((left[:, :, np.newaxis] * right[:, np.newaxis, :]).reshape(len(encoded), -1))
+def _design(space: Space, groups: Sequence[Group], configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
+    """(n, k) x, as the groups name its columns; numbers that are not active count as in the middle."""
+    ends = np.cumsum([len(space.options(name)) or 1 for name in space.names])
+    encoded = dict(zip(space.names, np.split(space.encode(configurations), ends[:-1], axis=1), strict=True))
+    parts: list[FloatArray] = []
+    for group in groups:
+        first, *others = (encoded[name] for name in group.names)
+        if not group.options:
+            active = np.array([group.names[0] in each for each in configurations])
+            parts.append(np.where(active, np.stack(_curve(first[:, 0])), 0.0).T)
+            continue
+        for other in others:
+            first = (first[:, :, np.newaxis] * other[:, np.newaxis, :]).reshape(len(first), -1)
+        parts.append(first)
     return np.concatenate(parts, axis=1)
 
 

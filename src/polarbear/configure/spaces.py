@@ -65,10 +65,14 @@ class Space:
         """The names of all parameters, in alphabetical order."""
         return tuple(sorted(self.space))
 
+    def options(self, name: str) -> tuple[Any, ...]:
+        """The options of a module; none of a number."""
+        return tuple(getattr(self.space[name], "choices", ()))
+
     @property
     def combinations(self) -> int:
         """How many ways there are to combine options, conditions and numbers left aside."""
-        return math.prod(len(options) for name in self.names if (options := self._options(name)))
+        return math.prod(len(options) for name in self.names if (options := self.options(name)))
 
     @property
     def default(self) -> Configuration:
@@ -101,7 +105,7 @@ class Space:
         return _plain(self.space.get_default_configuration())
 
     def _holds(self, name: str, value: Any) -> bool:
-        if options := self._options(name):
+        if options := self.options(name):
             return value in options
         return isinstance(value, (int, float)) and bool(self.space[name].lower <= value <= self.space[name].upper)
 
@@ -182,7 +186,7 @@ class Space:
         return tuple(
             column
             for name in self.names
-            for column in ([f"{name}={option}" for option in self._options(name)] or [name])
+            for column in ([f"{name}={option}" for option in self.options(name)] or [name])
         )
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
@@ -195,11 +199,8 @@ class Space:
         rows = [[entry for name in self.names for entry in self._encoded(name, each)] for each in configurations]
         return np.array(rows, dtype=float).reshape(len(rows), len(self.columns))
 
-    def _options(self, name: str) -> tuple[Any, ...]:
-        return tuple(getattr(self.space[name], "choices", ()))
-
     def _encoded(self, name: str, configuration: Mapping[str, Any]) -> list[float]:
-        if options := self._options(name):
+        if options := self.options(name):
             return [float(name in configuration and configuration[name] == option) for option in options]
         return [float(self.space[name].to_vector(configuration[name])) if name in configuration else 0.0]
 

@@ -17,7 +17,7 @@ from polarbear.descriptions import did_you_mean, plain_value, printable
 from polarbear.design import Candidate, History, Proposer
 from polarbear.experiment import Confinement, ProposedCode, WorkerError, WorkerPool
 from polarbear.experiment.proposed import inspect_code
-from polarbear.racing import Race, RaceResult
+from polarbear.racing import Race, RaceResult, RaceSettings
 from polarbear.racing.settings import by_name
 from polarbear.records import Outcome
 from polarbear.study.configuring import VALIDATE, race_beside, race_on_fresh
@@ -282,7 +282,7 @@ class _Designer:
             if candidate.name not in self._findings:
                 self._keep(candidate, self._examined(candidate))
         race = self._raced()
-        times = Race(["a", "b"], **self._rules).times
+        times = RaceSettings().timepoints(self._rules["times"])
         history = history_of(self._generations, self._findings, race, self._study.outcomes(), self._chosen.seed, times)
         if self._generations:
             self._observer.judged(history)
