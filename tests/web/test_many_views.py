@@ -154,6 +154,15 @@ class TestTests:
         assert shown.data.rows[0][0] == "slow"
         assert "fast differs significantly from" in shown.text
 
+    def test_other_ranks_than_friedmans(self, sources):
+        """The fast one is first on all four functions: by aligned ranks 2.5 to 6.5, with a deviation of 2."""
+        assert (
+            "aligned ranks, statistic 4, p = 0.0455"
+            in View("omnibus", "runs", {"test": "aligned ranks"}).show(sources).text
+        )
+        assert "quade, statistic inf, p = 0.125" in View("omnibus", "runs", {"test": "quade"}).show(sources).text, "2⁻³"
+        assert column(data(sources, "post-hoc", test="aligned ranks"), "statistic") == [2]
+
     def test_portfolios_of_limited_size(self, sources):
         alone = data(sources, "portfolio", largest="1")
         assert column(alone, "shapley") == pytest.approx(column(alone, "alone"))
