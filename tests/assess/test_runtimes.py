@@ -16,6 +16,7 @@ from polarbear.assess.runtimes import (
     par,
     runtimes,
     success_rate,
+    treat_misses,
 )
 from tests.assess.coco_data import (
     ARCHIVES,
@@ -191,3 +192,32 @@ class TestPar:
     def test_refuses_a_penalty_below_1(self):
         with pytest.raises(ValueError, match=r"penalty is 0\.5"):
             par([[1.0]], 10, 0.5)
+
+
+class TestMisses:
+    TIMES, SPENT = (10.0, MISSED, 30.0, MISSED), (100, 50, 60, 80)
+
+    @pytest.mark.parametrize(
+        ("misses", "expected"),
+        [
+            ("last", [10, MISSED, 30, MISSED]),
+            ("par-1", [10, 50, 30, 80]),
+            ("par-10", [10, 500, 30, 800]),
+            ("ert", [10, 85, 30, 85]),  # (10 + 50 + 30 + 80) / 2
+            ("remove", [10, 30]),
+        ],
+    )
+    def test_become_what_is_asked_for(self, misses, expected):
+        assert treat_misses(self.TIMES, self.SPENT, misses).tolist() == expected
+
+    def test_of_all_runs(self):
+        nothing = (MISSED, MISSED)
+        assert treat_misses(nothing, (40, 60), "ert").tolist() == [100, 100]
+        assert treat_misses(nothing, (40, 60), "remove").size == 0
+
+    def test_par_is_their_mean(self):
+        assert treat_misses(self.TIMES, self.SPENT, "par-10").mean() == par(np.array([self.TIMES]).T, self.SPENT)[0]
+
+    def test_other_words_are_refused(self):
+        with pytest.raises(ValueError, match="misses is 'par-2'; it is one of last, par-1, par-10, ert, remove"):
+            treat_misses(self.TIMES, self.SPENT, "par-2")

@@ -145,6 +145,8 @@ def test_compare_names_the_better_one(archive):
     out, _ = polarbear("compare", archive, "--target", "1e-3")
     assert "Single best solver by evaluations to precision 0.001: fast." in out
     assert json.loads(polarbear("compare", archive, "--json")[0])["wins"] == [[0, 4], [0, 0]]
+    assert "misses: par-10" in polarbear("compare", archive, "--target", "1e-4", "--misses", "par-10")[0]
+    assert "nothing is left" in polarbear("compare", archive, "--target", "1e-4", "--misses", "remove", code=2)[1]
 
 
 def test_tables_are_text_latex_or_html(archive):

@@ -154,6 +154,30 @@ class TestTests:
         assert shown.data.rows[0][0] == "slow"
         assert "fast differs significantly from" in shown.text
 
+    def test_other_ranks_than_friedmans(self, sources):
+        """The fast one is first on all four functions: by aligned ranks 2.5 to 6.5, with a deviation of 2."""
+        assert (
+            "aligned ranks, statistic 4, p = 0.0455"
+            in View("omnibus", "runs", {"test": "aligned ranks"}).show(sources).text
+        )
+        assert "quade, statistic inf, p = 0.125" in View("omnibus", "runs", {"test": "quade"}).show(sources).text, "2⁻³"
+        assert column(data(sources, "post-hoc", test="aligned ranks"), "statistic") == [2]
+
+    def test_missed_targets_and_draws_of_the_deep_comparison(self, sources):
+        """No slow run reaches 1e-4, so that medians are infinite."""
+        how = {"compared": "runtimes to a target", "at": "0.0001", "epsilon": "1e3"}
+        with pytest.raises(ValueError, match="a median is infinite"):
+            data(sources, "deep", **how)
+        assert column(data(sources, "deep", **how, draws="20"), "slow") == [2, 2, 2, 2]
+        how |= {"misses": "par-10", "draws": "20"}
+        assert "misses: par-10" in View("deep", "runs", how).show(sources).text
+        assert column(data(sources, "deep", **how), "slow") == [2, 2, 2, 2], "1,000 d: more than ε later in 2-D and 5-D"
+        assert column(data(sources, "deep", **how | {"epsilon": "1e4"}), "slow") == [1.5] * 4
+        with pytest.raises(ValueError, match=r"no run of slow reached 0\.0001"):
+            data(sources, "omnibus", **how | {"misses": "remove"})
+        with pytest.raises(ValueError, match="draws is 20 and epsilon 0"):
+            data(sources, "post-hoc", draws="20")
+
     def test_portfolios_of_limited_size(self, sources):
         alone = data(sources, "portfolio", largest="1")
         assert column(alone, "shapley") == pytest.approx(column(alone, "alone"))

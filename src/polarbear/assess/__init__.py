@@ -111,6 +111,7 @@ from polarbear.assess.runtimes import (
     runtimes,
     sp1,
     success_rate,
+    treat_misses,
 )
 from polarbear.assess.sensitivity import TargetSensitivity, rank_changes, target_sensitivity
 from polarbear.assess.step_functions import (
@@ -270,6 +271,7 @@ __all__ = [
     "summarize_values",
     "switch_contributions",
     "target_sensitivity",
+    "treat_misses",
     "unite_archives",
     "value_density",
     "value_distribution",

@@ -7,6 +7,7 @@ spent in all, (runs,). Hansen et al. 2022, sections III-E, IV and V-B; statistic
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.assess.arrays import checked_runtimes, checked_weights, floats, without_nan
 from polarbear.records import Axis, FloatArray, IntArray, Run
 
+Misses = Literal["last", "par-1", "par-10", "ert", "remove"]
+"""What a run that missed a target counts as in a comparison; see `treat_misses`."""
 _NEVER = np.array([np.inf])
 
 
@@ -189,6 +192,35 @@ def par(
     allowed = np.broadcast_to(floats(budgets), (len(times),))
     counts = checked_weights(weights, len(times))
     return counts @ np.minimum(times, penalty * allowed[:, None]) / counts.sum()
+
+
+def treat_misses(runtimes: ArrayLike, evaluations: ArrayLike, misses: Misses) -> FloatArray:
+    """The runtimes to one target with numbers in place of missed ones, as IOHanalyzer's deep comparisons take them.
+
+    Args:
+        runtimes: (runs,) inf where the target was missed.
+        evaluations: (runs,) evaluations each run spent in all.
+        misses: What a miss becomes: "last" leaves it, slower than every success; "par-1" and "par-10" make it once or
+            ten times what the run spent; "ert" the expected runtime, or what all runs spent if none succeeded;
+            "remove" leaves the run out, which compares successes alone.
+
+    Returns:
+        (runs,) or, with "remove", (successes,).
+
+    Raises:
+        ValueError: If `misses` is another word, there are no runs, a number is NaN, or shapes do not fit.
+    """
+    if misses not in get_args(Misses):
+        raise ValueError(f"misses is {misses!r}; it is one of {', '.join(get_args(Misses))}")
+    times, spent = floats(runtimes), floats(evaluations)
+    expected = float(ert(times[:, None], spent)[0])
+    if misses == "last":
+        return times
+    if misses == "remove":
+        return times[np.isfinite(times)]
+    if misses == "ert":
+        return np.where(np.isfinite(times), times, expected if np.isfinite(expected) else spent.sum())
+    return np.where(np.isfinite(times), times, (10 if misses == "par-10" else 1) * spent)
 
 
 def sp1(runtimes: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:

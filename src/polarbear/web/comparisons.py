@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
+
+import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
@@ -14,6 +16,7 @@ from polarbear.assess.report import Assessment, Cell, Comparison, compare, switc
 from polarbear.assess.report import switching as find_switching
 from polarbear.assess.report.comparison import TESTS
 from polarbear.assess.report.data import Data
+from polarbear.assess.runtimes import Misses
 from polarbear.descriptions import listed
 from polarbear.figures import Figure
 from polarbear.web.kind import Dimension, Number, Problem, Shown, alone, cell_of, kept, one_of, view, within
@@ -23,10 +26,12 @@ Measure = Annotated[str, one_of("compared", *_MEASURES)]
 At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
 Switches = Annotated[float, Number("switches at most", 1, 10, 1, whole=True)]
 Largest = Annotated[float, Number("largest portfolio (0: of all)", 0, 64, 0, whole=True)]
-OmnibusTest = Annotated[str, one_of("test", "auto", "friedman", "anova", "wilcoxon")]
-PostHocTest = Annotated[str, one_of("test", "friedman", "anova")]
+OmnibusTest = Annotated[str, one_of("test", "auto", "friedman", "aligned ranks", "quade", "anova", "wilcoxon")]
+PostHocTest = Annotated[str, one_of("test", "friedman", "aligned ranks", "quade", "anova")]
 Corrected = Annotated[str, one_of("correction", "holm", "hochberg", "bonferroni", "none")]
 Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
+Draws = Annotated[float, Number("draws of ε on pairs of runs (0: ε on medians)", 0, 1000, 0, whole=True)]
+Missed = Annotated[str, one_of("missed targets count as", *get_args(Misses))]
 PairTest = Annotated[str, one_of("test", *TESTS)]
 Criterion = Annotated[str, one_of("distributions compared by", "anderson-darling", "kolmogorov-smirnov")]
 Alpha = Annotated[float, Number("level α", 0.0001, 0.5, 0.05)]
@@ -93,11 +98,18 @@ def glicko(assessment: Assessment, compared: Measure, at: At) -> Shown:
 
 @view("comparisons", "Deep statistical comparison")
 def deep(
-    assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, criterion: Criterion, alpha: Alpha
+    assessment: Assessment,
+    compared: Measure,
+    at: At,
+    misses: Missed,
+    epsilon: Epsilon,
+    draws: Draws,
+    criterion: Criterion,
+    alpha: Alpha,
 ) -> Shown:
     """Ranks by comparing distributions, with alike algorithms and problems side by side (PerformViz)."""
-    comparison = _compare(assessment, compared, at)
-    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
+    comparison = _compare(assessment, compared, at, misses)
+    ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     return _shown("deep", ranking.rows(), figures.clustered_ranks(cluster_ranks(ranking)), comparison)
 
 
@@ -106,13 +118,16 @@ def omnibus(
     assessment: Assessment,
     compared: Measure,
     at: At,
+    misses: Missed,
     epsilon: Epsilon,
+    draws: Draws,
     criterion: Criterion,
     test: OmnibusTest,
     alpha: Alpha,
 ) -> Shown:
     """Whether the algorithms differ over problems, by their ranks in the deep statistical comparison."""
-    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
+    comparison = _compare(assessment, compared, at, misses)
+    ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     result = omnibus_test(ranking.ranks, names=ranking.names, test=test, alpha=alpha)  # pyright: ignore[reportArgumentType]
     differ = "differ" if result.rejected else "are not told apart"
     text = (
@@ -128,14 +143,17 @@ def post_hoc(
     assessment: Assessment,
     compared: Measure,
     at: At,
+    misses: Missed,
     epsilon: Epsilon,
+    draws: Draws,
     criterion: Criterion,
     test: PostHocTest,
     correction: Corrected,
     alpha: Alpha,
 ) -> Shown:
     """Which algorithms differ from the one of the lowest mean rank in the deep statistical comparison."""
-    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
+    comparison = _compare(assessment, compared, at, misses)
+    ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     how: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
     result = differences(ranking.ranks, names=ranking.names, **how)
     rows = result.rows()
@@ -200,38 +218,40 @@ def _compare_on(assessment: Assessment, problem: str, compared: str, at: float, 
     return _compare(alone(assessment, problem), compared, at, **how)
 
 
-def _compare(assessment: Assessment, compared: str, at: float = 0, **how: Any) -> Comparison:
-    """The comparison, of which several views show parts; `how` as `compare` takes it."""
+def _compare(assessment: Assessment, compared: str, at: float = 0, misses: str = "last", **how: Any) -> Comparison:
+    """The comparison, of which several views show parts; `how` as `compare` takes it, misses where they can be."""
     if compared == "values at a budget":
         return _comparison(assessment, budget=at, **how)
-    given = {"target": at} if compared == "runtimes to a target" else {}
+    given: dict[str, Any] = {"target": at, "misses": misses} if compared == "runtimes to a target" else {}
     return _comparison(assessment, **given, **how)
 
 
-def _deep_on_several(
-    assessment: Assessment, compared: str, at: float, epsilon: float, criterion: str, alpha: float
-) -> DeepRanking:
+def _deep_on_several(comparison: Comparison, epsilon: float, draws: int, criterion: str, alpha: float) -> DeepRanking:
     """The ranks of a deep statistical comparison.
 
     Raises:
         ValueError: If all algorithms ran on one problem alone.
     """
-    if len(_compare(assessment, compared, at).cells) < 2:
+    if len(comparison.cells) < 2:
         raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
-    return _deep_ranking(assessment, compared, at, epsilon, criterion, alpha)
+    return _deep_ranking(comparison, epsilon, draws, criterion, alpha)
 
 
 _comparison = kept(compare)
 
 
 @kept
-def _deep_ranking(
-    assessment: Assessment, compared: str, at: float, epsilon: float, criterion: Any, alpha: float
-) -> DeepRanking:
-    """Where differences count only beyond ε, medians order; mean ranks have no unit to compare it with."""
-    samples = _compare(assessment, compared, at).samples
-    centre = "median" if epsilon else "mean rank"
-    return deep_ranking(samples, criterion=criterion, centre=centre, epsilon=epsilon, alpha=alpha)
+def _deep_ranking(comparison: Comparison, epsilon: float, draws: int, criterion: Any, alpha: float) -> DeepRanking:
+    """Where differences of centres count only beyond ε, medians order; mean ranks have no unit to compare it with."""
+    return deep_ranking(
+        comparison.samples,
+        criterion=criterion,
+        centre="median" if epsilon and not draws else "mean rank",
+        epsilon=epsilon,
+        draws=draws,
+        rng=np.random.default_rng(comparison.seed),
+        alpha=alpha,
+    )
 
 
 @kept

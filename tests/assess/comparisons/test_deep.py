@@ -1,5 +1,6 @@
 """Deep statistical comparison: the ranking scheme by hand, invariances, and its error rate under the null."""
 
+import itertools
 import json
 
 import numpy as np
@@ -110,16 +111,59 @@ def test_equal_algorithms_are_not_compared_further():
     assert found.post_hoc is None
 
 
+@pytest.mark.parametrize("criterion", ["anderson-darling", "kolmogorov-smirnov"])
+def test_draws_have_the_median_over_all_orders(criterion):
+    """Five runs can stand beside five others in 5! ways."""
+    first, second = np.array([0.0, 1.1, 2.3, 3.2, 4.7]), np.array([0.9, 2.0, 4.1, 5.3, 6.6])
+
+    def united(order):
+        one, other = first.copy(), second[list(order)]
+        for k in range(5):
+            if abs(one[k] - other[k]) <= 1.5:
+                one[k] = other[k] = (one[k] + other[k]) / 2
+        if criterion == "kolmogorov-smirnov":
+            distance = scipy.stats.ks_2samp(one, other, method="asymp").statistic
+            return 1.0 if distance < 0.3 else scipy.stats.ks_2samp(one, other).pvalue  # 1/5 is always exceeded
+        return anderson_darling({"a": one, "b": other}, correction="none").p_values[0, 1]
+
+    expected = np.median([united(order) for order in itertools.permutations(range(5))])
+    how = {"criterion": criterion, "epsilon": 1.5, "draws": 4001}
+    found = deep_ranking({"f": {"a": first, "b": second}}, rng=np.random.default_rng(1), **how)
+    assert found.adjusted[0, 0, 1] == pytest.approx(expected, rel=1e-9)
+    assert found.adjusted[0, 1, 0] == found.adjusted[0, 0, 1]
+    assert np.isnan(found.adjusted[0, 0, 0])
+
+
+def test_practical_differences_of_runs():
+    """b is better than a by 1, and c by 9; what an ε above all differences unites is alike, failures are not."""
+    runs = np.arange(20.0) / 100
+    groups = {"f": {"a": runs + 9, "b": runs + 8, "c": runs, "d": np.where(runs < 0.05, runs + 8, np.inf)}}
+    for epsilon, ranks in ((0.5, [3, 2, 1, 4]), (2, [2.5, 2.5, 1, 4]), (100, [2, 2, 2, 4])):
+        how = {"epsilon": epsilon, "draws": 30, "rng": np.random.default_rng(2), "centre": "mean rank"}
+        assert deep_ranking(groups, **how).ranks.tolist() == [ranks]
+    few = {"f": {"a": runs[:9] + 9, "b": runs + 8}}
+    assert deep_ranking(few, epsilon=0.5, draws=3, rng=np.random.default_rng(2)).ranks.tolist() == [[2, 1]]
+
+
 @pytest.mark.statistical
-def test_false_differences_are_as_rare_as_promised():
+@pytest.mark.parametrize("practical", [{}, {"epsilon": 0.2, "draws": 20}])
+def test_false_differences_are_as_rare_as_promised(practical):
     """300 functions with 4 equal algorithms at alpha = 0.1; the bound is the 0.9999 quantile of Binomial(300, 0.1)."""
     rng = np.random.default_rng(5)
-    ranking = deep_ranking({f"f{i}": sample(rng, 0, 0, 0, 0, size=15) for i in range(300)}, alpha=0.1)
+    groups = {f"f{i}": sample(rng, 0, 0, 0, 0, size=15) for i in range(300)}
+    ranking = deep_ranking(groups, alpha=0.1, rng=rng, **practical)
     assert (ranking.ranks != 2.5).any(axis=1).sum() <= scipy.stats.binom.ppf(0.9999, 300, 0.1)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"criterion": "t"}, "criterion is 't'"), ({"centre": "mode"}, "centre")]
+    ("options", "message"),
+    [
+        ({"criterion": "t"}, "criterion is 't'"),
+        ({"centre": "mode"}, "centre"),
+        ({"draws": 9}, "draws is 9 and epsilon 0, which unites no runs; give an epsilon above 0"),
+        ({"draws": 9, "epsilon": 1}, "draws is 9 without rng"),
+        ({"draws": -1, "epsilon": 1}, "draws"),
+    ],
 )
 def test_wrong_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,6 @@
-"""Tests over functions: scipy and statsmodels as oracles, a printed example, and error rates under the null."""
+"""Tests over functions: scipy and statsmodels as oracles, printed examples, all permutations, error rates."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -78,7 +80,7 @@ def test_the_test_is_chosen_by_its_conditions():
     assert conditions.homoscedasticity == pytest.approx(scipy.stats.levene(*normal.T).pvalue)
 
 
-@pytest.mark.parametrize("test", ["friedman", "anova"])
+@pytest.mark.parametrize("test", ["friedman", "anova", "aligned ranks", "quade"])
 def test_permuting_algorithms_permutes_the_result(test):
     data = np.random.default_rng(5).normal(size=(10, 4))
     order = [2, 0, 3, 1]
@@ -96,13 +98,99 @@ def test_default_control_has_the_lowest_mean_rank():
     assert [row["algorithm"] for row in found.rows()] == NAMES[:3]
 
 
-@pytest.mark.parametrize("test", ["friedman", "anova"])
+@pytest.mark.parametrize("test", ["friedman", "anova", "aligned ranks", "quade"])
 def test_false_rejections_are_as_rare_as_promised(test):
-    """500 sets of 4 equal algorithms on 20 functions; bounds are Binomial(500, 0.1)'s 99.99 % interval."""
-    rng = np.random.default_rng(6)
-    rejected = sum(omnibus_test(rng.normal(size=(20, 4)), test=test, alpha=0.1).rejected for _ in range(500))
+    """500 sets of 4 equal algorithms on 20 functions; bounds are Binomial(500, 0.1)'s 99.99 % interval.
+
+    After it, one algorithm is compared with one other. With the deviation of García et al. nearly half of these
+    differences of aligned ranks would be significant.
+    """
+    sets = np.random.default_rng(6).normal(size=(500, 20, 4))
+    rejected = sum(omnibus_test(data, test=test, alpha=0.1).rejected for data in sets)
     low, high = scipy.stats.binom.interval(0.9999, 500, 0.1)
     assert low <= rejected <= high
+    after = [post_hoc(data, names="abcd", control="a", test=test, correction="none").p_values[1] for data in sets]
+    assert low <= np.sum(np.array(after) <= 0.1) <= high
+
+
+def sums_of_aligned_ranks(data):
+    """The statistic in the sums of García et al. (2010, page 2051)."""
+    functions, count = data.shape
+    ranks = scipy.stats.rankdata(data - data.mean(axis=1, keepdims=True)).reshape(data.shape)
+    total = count * functions
+    above = (ranks.sum(axis=0) ** 2).sum() - count * functions**2 / 4 * (total + 1) ** 2
+    below = total * (total + 1) * (2 * total + 1) / 6 - (ranks.sum(axis=1) ** 2).sum() / count
+    return (count - 1) * above / below
+
+
+def test_aligned_ranks_in_sums():
+    data = np.random.default_rng(7).normal(size=(9, 4)) + np.arange(9)[:, None]
+    found = omnibus_test(data, test="aligned ranks")
+    assert found.statistic == pytest.approx(sums_of_aligned_ranks(data))
+    assert found.p_value == pytest.approx(scipy.stats.chi2.sf(sums_of_aligned_ranks(data), 3))
+
+
+@pytest.mark.parametrize(
+    ("data", "printed", "places"),
+    [
+        # Conover 1999, example of brands in shops, as the documentation of quade.test in R prints it
+        ("5 4 7 10 12; 1 3 1 0 2; 16 12 22 22 35; 5 4 3 5 4; 10 9 7 13 10; 19 18 28 37 58; 10 7 6 8 7", 3.8293, 4),
+        # quadetest of MATLAB's file exchange
+        (
+            "115 142 36 91 28; 28 31 7 21 6; 220 311 108 51 117; 82 56 24 46 33; 256 298 124 46 84; "
+            "294 322 176 54 86; 98 87 55 84 25",
+            10.3788,
+            4,
+        ),
+    ],
+)
+def test_printed_examples_of_quades_test(data, printed, places):
+    data = np.array([row.split() for row in data.split(";")], dtype=float)
+    found = omnibus_test(data, test="quade")
+    assert found.statistic == pytest.approx(printed, abs=0.6 * 10**-places)
+    assert found.p_value == pytest.approx(scipy.stats.f.sf(printed, 4, 24), rel=1e-3)  # 0.01519 in the first one
+
+
+def test_quades_test_of_two_algorithms_is_wilcoxons():
+    data = np.random.default_rng(8).normal(size=(15, 2))
+    wilcoxon = scipy.stats.wilcoxon(*data.T, method="asymptotic", correction=False)
+    assert post_hoc(data, test="quade", control="0").p_values[1] == pytest.approx(wilcoxon.pvalue)
+
+
+@pytest.mark.parametrize("test", ["aligned ranks", "quade"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_z_has_variance_one_over_all_permutations(test, ties):
+    """Of 3 algorithms on each of 3 functions there are 6³ permutations, which are equally likely without differences.
+
+    Over them the mean of χ² of aligned ranks is 2, as that of its limit.
+    """
+    data = np.random.default_rng(9).normal(size=(3, 3)) * [[1], [10], [3]]
+    data = np.round(data) if ties else data
+    orders = list(itertools.permutations(range(3)))
+    permuted = [
+        np.array([row[list(order)] for row, order in zip(data, each, strict=True)])
+        for each in itertools.product(orders, repeat=3)
+    ]
+    z = np.array([post_hoc(each, test=test, control="0").statistics[1:] for each in permuted])
+    assert z.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
+    assert (z**2).mean(axis=0) == pytest.approx([1, 1])
+    if test == "aligned ranks":
+        assert np.mean([omnibus_test(each, test=test).statistic for each in permuted]) == pytest.approx(2)
+
+
+def test_functions_that_all_agree():
+    data = np.arange(3.0) + np.arange(5)[:, None]
+    found = omnibus_test(data, test="quade")
+    assert found.statistic == np.inf
+    assert found.p_value == pytest.approx(6.0**-4)  # that four others agree with the first one
+    assert post_hoc(data, names="abc", test="quade").control == "a"
+
+
+def test_aligned_ranks_compare_sizes_across_functions():
+    """b is better on two functions by much, a on three by little."""
+    data = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.1], [0.0, 0.1], [0.0, 0.1]])
+    assert post_hoc(data, names="ab").control == "a"
+    assert post_hoc(data, names="ab", test="aligned ranks").control == "b"
 
 
 def test_equal_algorithms():
@@ -117,7 +205,7 @@ def test_equal_algorithms():
     [
         ([[1.0, 2.0]], {}, r"shape \(1, 2\)"),
         ([[1.0, 2.0], [np.inf, 1.0]], {}, r"measures\[1, 0\] is inf"),
-        ([[1.0, 2.0], [2.0, 1.0]], {"test": "nemenyi"}, "test is 'nemenyi'"),
+        ([[1.0, 2.0], [2.0, 1.0]], {"test": "nemenyi"}, "test is 'nemenyi'; it is one of friedman, anova, aligned"),
         ([[1.0, 2.0], [2.0, 1.0]], {"control": "z"}, "control is 'z'"),
     ],
 )

@@ -34,6 +34,15 @@ def test_separated_samples_by_hand():
     assert mann_whitney(runs, method="exact", alternative="less").p_values[0, 1] == pytest.approx(1 / 20)
 
 
+@pytest.mark.parametrize("runs", range(2, 31))
+def test_the_shortest_distance_is_always_reached(runs):
+    """SciPy's exact p-value of 1 rounds to above 1 for 5, 7, 13, 14, 15 and more runs, and is refused there."""
+    samples = {"a": np.arange(0, 2 * runs, 2.0), "b": np.arange(1, 2 * runs, 2.0)}
+    found = kolmogorov_smirnov(samples, alternative="two-sided")
+    assert found.statistics[0, 1] == pytest.approx(1 / runs)
+    assert found.p_values[0, 1] == 1
+
+
 def test_signed_ranks_by_hand():
     runs = {"low": [1.0, 2, 3, 4, 9], "high": [2.0, 4, 6, 8, 4]}  # differences -1 -2 -3 -4 5: W+ = 5
     tests = wilcoxon(runs, method="exact", alternative="less")

@@ -2,8 +2,9 @@
 
 Sources: Eftimov, Korošec and Koroušić Seljak (2017), A novel approach to statistical comparison of meta-heuristic
 stochastic optimization algorithms using deep statistics; its ranking scheme also as equations 1, 2 and 5 to 9 in
-Eftimov and Korošec (2019), Information Sciences 489. IOHanalyzer offers it by the service DSCTool (thesis, tables 3.1
-and 3.2).
+Eftimov and Korošec (2019), Information Sciences 489. Practical differences of runs in random order: after Eftimov and
+Korošec (2019), Identifying practical significance through statistical comparison of meta-heuristic stochastic
+optimization algorithms. IOHanalyzer offers both by the service DSCTool (thesis, tables 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -15,16 +16,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
+from polarbear.assess.comparisons.anderson_darling import anderson_darling_pairs
 from polarbear.assess.comparisons.omnibus import Omnibus, PostHoc, omnibus_test, post_hoc
-from polarbear.assess.comparisons.pairwise import Correction, anderson_darling, kolmogorov_smirnov
+from polarbear.assess.comparisons.pairwise import (
+    Correction,
+    adjust_p_values,
+    anderson_darling,
+    kolmogorov_smirnov,
+    kolmogorov_smirnov_pairs,
+)
 from polarbear.assess.comparisons.samples import Groups, Result, check_choice, read_groups
 from polarbear.records import FloatArray
-from polarbear.validation import real_number
+from polarbear.validation import real_number, whole_number
 
 Criterion = Literal["anderson-darling", "kolmogorov-smirnov"]
 """The two-sample test that compares distributions."""
 Centre = Literal["mean", "median", "mean rank"]
 """By what different distributions are ordered; "mean rank" is the mean of a sample's ranks among all runs."""
+_AT_ONCE = 25
+"""Draws whose tests are made together, which is fast and takes little memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +47,7 @@ class DeepRanking(Result):
         ranks: (F, n) 1 is best; algorithms whose distributions do not differ share the mean of their ranks.
         transitive: (F,) whether "not significantly different" was transitive; where not, algorithms are ranked by
             `centre` alone.
-        adjusted: (F, n, n) adjusted p-values of the pairwise tests; NaN on the diagonal.
+        adjusted: (F, n, n) adjusted p-values of the pairwise tests, of draws the medians; NaN on the diagonal.
     """
 
     names: tuple[str, ...]
@@ -80,6 +90,8 @@ def deep_comparison(
     criterion: Criterion = "anderson-darling",
     centre: Centre = "mean",
     epsilon: float = 0.0,
+    draws: int = 0,
+    rng: np.random.Generator | None = None,
     alpha: float = 0.05,
 ) -> DeepComparison:
     """Rank per function, test over functions, and say which algorithms differ from the best.
@@ -87,7 +99,9 @@ def deep_comparison(
     The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test fits it and is
     corrected by Holm. Arguments and errors as in `deep_ranking`.
     """
-    ranking = deep_ranking(groups, criterion=criterion, centre=centre, epsilon=epsilon, alpha=alpha)
+    ranking = deep_ranking(
+        groups, criterion=criterion, centre=centre, epsilon=epsilon, draws=draws, rng=rng, alpha=alpha
+    )
     omnibus = omnibus_test(ranking.ranks, names=ranking.names, alpha=alpha)
     after = None
     if omnibus.rejected:
@@ -103,6 +117,8 @@ def deep_ranking(
     centre: Centre = "mean",
     correction: Correction = "bonferroni",
     epsilon: float = 0.0,
+    draws: int = 0,
+    rng: np.random.Generator | None = None,
     alpha: float = 0.05,
 ) -> DeepRanking:
     """Rank algorithms on each function by comparing their distributions.
@@ -118,26 +134,39 @@ def deep_ranking(
         centre: By what different distributions are ordered. The definition's mean needs finite values.
         correction: How p-values on one function are adjusted; the definition's is Bonferroni's.
         epsilon: What is not practically different: distributions also count as alike where their means (or medians)
-            differ by no more. DSCTool applies its ε to single runs instead.
+            differ by no more; with `draws` it is applied to runs.
+        draws: How often runs are paired at random (practical comparison by Monte Carlo draws). In every draw the runs
+            of two algorithms are put in random orders, the first of one stands beside the first of the other and so
+            on, and where they differ by at most ε both become their mean; the pair's p-value is the median over
+            draws. Runs without a partner, where one sample is longer, keep their values, as failures do.
+        rng: Of the draws.
         alpha: Probability allowed for any false difference on one function.
 
     Raises:
-        ValueError: If samples are not valid, an option is not known or out of range, or a mean or median is infinite.
+        ValueError: If samples are not valid, an option is not known or out of range, or a mean or median is infinite;
+            or if there are draws without `rng` or ε.
     """
-    if real_number(epsilon, "epsilon", ge=0) and centre == "mean rank":
-        raise ValueError(f'epsilon is {epsilon:g}, in units of the values; set centre to "mean" or "median"')
+    if real_number(epsilon, "epsilon", ge=0) and centre == "mean rank" and not draws:
+        raise ValueError(f'epsilon is {epsilon:g}, in units of the values; set centre to "mean" or "median", or draws')
+    if whole_number(draws, "draws", ge=0) and not epsilon:
+        raise ValueError(f"draws is {draws} and epsilon 0, which unites no runs; give an epsilon above 0, or no draws")
+    if draws and rng is None:
+        raise ValueError(f"draws is {draws} without rng; give one, such as numpy.random.default_rng(1)")
     check_choice(criterion, Criterion, "criterion")
     by_function: list[tuple[FloatArray, bool, FloatArray]] = []
     for function, samples in read_groups(groups).items():
-        if criterion == "anderson-darling":
-            tests = anderson_darling(samples, correction=correction, alpha=alpha)
+        if rng is not None and draws:
+            p_values = _over_draws(list(samples.values()), criterion, epsilon, draws, rng, correction)
+        elif criterion == "anderson-darling":
+            p_values = anderson_darling(samples, correction=correction, alpha=alpha).adjusted
         else:
             tests = kolmogorov_smirnov(samples, alternative="two-sided", correction=correction, alpha=alpha)
-        alike = np.isnan(tests.adjusted) | (tests.adjusted > alpha)
+            p_values = tests.adjusted
+        alike = np.isnan(p_values) | (p_values > alpha)
         centres = _centres(list(samples.values()), centre, function)
-        if epsilon:
+        if epsilon and not draws:
             alike |= np.abs(np.subtract.outer(centres, centres)) <= epsilon
-        by_function.append((*ranks_from_likeness(alike, centres), tests.adjusted))
+        by_function.append((*ranks_from_likeness(alike, centres), p_values))
     ranks, transitive, adjusted = (np.array(column) for column in zip(*by_function, strict=True))
     return DeepRanking(tuple(next(iter(groups.values()))), tuple(groups), ranks, transitive, adjusted)
 
@@ -197,6 +226,43 @@ def _clustered(items: FloatArray) -> tuple[list[int], Tree]:
         tree.append(((left, right), (left_height, height, right_height)))
         nodes[number] = (left + right) / 2, height
     return leaves, tuple(tree)
+
+
+def _over_draws(
+    runs: list[FloatArray],
+    criterion: Criterion,
+    epsilon: float,
+    draws: int,
+    rng: np.random.Generator,
+    correction: Correction,
+) -> FloatArray:
+    """(n, n) adjusted median p-values of tests on runs of which those that chance pairs and ε unites are equal."""
+    first, second = np.triu_indices(len(runs), 1)
+    p_values = np.empty((first.size, draws))
+    for row, pair in zip(p_values, zip(first.tolist(), second.tolist(), strict=True), strict=True):
+        one, other = (rng.permuted(np.tile(runs[each], (draws, 1)), axis=1) for each in pair)
+        paired = min(one.shape[1], other.shape[1])
+        left, right = one[:, :paired], other[:, :paired]
+        near = np.isfinite(left) & np.isfinite(right)
+        near[near] = np.abs(left[near] - right[near]) <= epsilon
+        left[near] = right[near] = (left[near] + right[near]) / 2
+        for start in range(0, draws, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            row[part] = _tested_in_turn([*one[part]], [*other[part]], criterion)
+    adjusted = np.full((len(runs), len(runs)), np.nan)
+    adjusted[first, second] = adjust_p_values(np.median(p_values, axis=1), correction=correction)
+    adjusted[second, first] = adjusted[first, second]
+    return adjusted
+
+
+def _tested_in_turn(ones: list[FloatArray], others: list[FloatArray], criterion: Criterion) -> FloatArray:
+    """p-values of the first of ones against the first of others, of the second against the second, and so on."""
+    samples, first = [*ones, *others], np.arange(len(ones), dtype=np.int64)
+    second = first + len(ones)
+    if criterion == "anderson-darling":
+        return anderson_darling_pairs(samples, first, second)[1]
+    named = {str(place): sample for place, sample in enumerate(samples)}
+    return kolmogorov_smirnov_pairs(named, first, second, "two-sided", "exact")[:, 2]
 
 
 def ranks_from_likeness(alike: ArrayLike, centres: ArrayLike) -> tuple[FloatArray, bool]:

@@ -1,8 +1,9 @@
 """Tests over functions: whether algorithms differ at all, and which differ from a control.
 
 Sources: Demšar (2006), Statistical comparisons of classifiers over multiple data sets (Friedman's test and its post
-hoc z); García et al. (2010), Information Sciences 180 (when parametric tests are safe); Eftimov and Korošec (2019),
-section 3.2, for ranks of the deep statistical comparison.
+hoc z); García et al. (2010), Information Sciences 180 (when parametric tests are safe; aligned ranks and Quade's test);
+Hodges and Lehmann (1962), Annals of Mathematical Statistics 33 (aligned ranks); Quade (1979), JASA 74; Eftimov and
+Korošec (2019), section 3.2, for ranks of the deep statistical comparison.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from polarbear.assess.comparisons.samples import Result, default_names, rows_of
 from polarbear.records import FloatArray
 from polarbear.validation import real_number
 
-OmnibusTest = Literal["friedman", "wilcoxon", "anova"]
-"""Friedman's test (3 or more algorithms), Wilcoxon's signed-rank test (2), or the analysis of variance of repeated
-measures (any number; the squared paired t-test for 2)."""
-PostHocTest = Literal["friedman", "anova"]
+OmnibusTest = Literal["friedman", "wilcoxon", "anova", "aligned ranks", "quade"]
+"""Friedman's test (3 or more algorithms), Wilcoxon's signed-rank test (2), the analysis of variance of repeated
+measures (any number; the squared paired t-test for 2), Friedman's test of aligned ranks, or Quade's test."""
+PostHocTest = Literal["friedman", "anova", "aligned ranks", "quade"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,7 @@ class Omnibus(Result):
     Attributes:
         names: The n algorithms.
         test: Which test was applied.
-        statistic: χ² of Friedman's test corrected for ties, W of Wilcoxon's, or F.
+        statistic: χ² of Friedman's test, corrected for ties, or of aligned ranks; W of Wilcoxon's; or F.
         p_value: Its p-value.
         alpha: Level of the test.
         rejected: Whether algorithms differ.
@@ -61,7 +62,7 @@ class PostHoc(Result):
     Attributes:
         names: The n algorithms.
         control: The one they are compared with.
-        test: "friedman" (normal z of mean ranks) or "anova" (t with the pooled error).
+        test: "friedman", "aligned ranks" or "quade" (normal z of mean ranks), or "anova" (t with the pooled error).
         correction: How p-values were adjusted.
         alpha: Probability allowed for any false rejection.
         statistics: (n,) z or t, positive where an algorithm is worse than the control; NaN at the control.
@@ -107,7 +108,9 @@ def omnibus_test(
         names: The algorithms' names; by default "0", "1", ….
         test: Which test. "auto" takes the analysis of variance if no algorithm's values are found to be other than
             normal (Shapiro–Wilk) and their variances not unequal (Levene), both at `alpha`; else Friedman's, or for
-            2 algorithms Wilcoxon's.
+            2 algorithms Wilcoxon's. "aligned ranks" ranks all differences from the functions' means together, so that
+            sizes count across functions; with few algorithms it has more power. "quade" weighs a function by the rank
+            of its range.
         alpha: Level of all tests.
 
     Raises:
@@ -121,8 +124,8 @@ def omnibus_test(
     if test == "auto":
         safe = bool((normality > alpha).all()) and levene > alpha
         test = "anova" if safe else rank_test
-    elif test not in get_args(OmnibusTest) or test not in {"anova", rank_test}:
-        raise ValueError(f"test is {test!r}; for {data.shape[1]} algorithms it is one of auto, anova, {rank_test}")
+    elif test not in (allowed := ("anova", rank_test, "aligned ranks", "quade")):
+        raise ValueError(f"test is {test!r}; for {data.shape[1]} algorithms it is one of auto, {', '.join(allowed)}")
     statistic, p_value = _apply(test, data)
     return Omnibus(chosen, test, statistic, p_value, alpha, p_value <= alpha, data.mean(axis=0), normality, levene)
 
@@ -139,11 +142,15 @@ def post_hoc(
     """Compare each algorithm with a control, after an omnibus test has found that they differ.
 
     Args:
-        measures: (functions, algorithms) as in `omnibus_test`; for "friedman" they are ranked within functions.
+        measures: (functions, algorithms) as in `omnibus_test`, which all tests but "anova" rank.
         names: The algorithms' names; by default "0", "1", ….
-        control: The algorithm to compare with; by default the one with the lowest mean (rank).
+        control: The algorithm to compare with; by default the one with the lowest mean (rank, as the test ranks).
         test: "friedman": z = (R - R_control) / √(n(n+1) / 6F) (Demšar 2006, section 3.2.2). "anova": t with the
-            pooled error of the analysis of variance.
+            pooled error of the analysis of variance. "aligned ranks" and "quade": z of the mean ranks by which the
+            omnibus test of this name compares, with the variance that exchanging the algorithms on each function at
+            random gives their difference. García et al. (2010, page 2054) have other ones, √(n(F+1) / 6) and
+            √(n(n+1)(2F+1)(n-1) / 18F(F+1)): the first is too small, which rejects too often, the second is right for
+            3 algorithms alone.
         correction: How the n - 1 p-values are adjusted.
         alpha: Probability allowed for any false rejection.
 
@@ -162,6 +169,10 @@ def post_hoc(
     elif test == "anova":
         freedom, _, error = _variances(data)
         spread, law = math.sqrt(2 * error / functions), stats.t(freedom)
+    elif test in get_args(PostHocTest):
+        data = _ranked(test, data)
+        freedom, between, error = _variances(data)
+        spread, law = math.sqrt(2 * (between + (functions - 1) * error)) / functions, stats.norm
     else:
         raise ValueError(f"test is {test!r}; it is one of {', '.join(get_args(PostHocTest))}")
     if control is not None and control not in chosen:
@@ -213,9 +224,25 @@ def _apply(test: OmnibusTest, data: FloatArray) -> tuple[float, float]:
     if test == "wilcoxon":
         result = stats.wilcoxon(*data.T, method="asymptotic")  # pyright: ignore
         return float(result.statistic), float(result.pvalue)
-    freedom, between, error = _variances(data)
+    functions, count = data.shape
+    freedom, between, error = _variances(data if test == "anova" else _ranked(test, data))
+    if test == "aligned ranks":  # García et al. 2010, page 2051, has it in sums
+        statistic = functions * (count - 1) * between / (between + (functions - 1) * error)
+        return statistic, float(stats.chi2(count - 1).sf(statistic))
+    if test == "quade" and error <= 1e-12 * between:  # F times the same order, and equal ranges
+        return math.inf, float(math.factorial(count)) ** (1 - functions)
     statistic = between / error if error > 0 else math.inf
-    return statistic, float(stats.f.sf(statistic, data.shape[1] - 1, freedom))
+    return statistic, float(stats.f.sf(statistic, count - 1, freedom))
+
+
+def _ranked(test: str, data: FloatArray) -> FloatArray:
+    """(functions, algorithms) aligned ranks, or Quade's: ranks within functions about 0, times the range's rank."""
+    from scipy.stats import rankdata
+
+    if test == "aligned ranks":
+        return floats(rankdata(floats(data - data.mean(axis=1, keepdims=True)))).reshape(data.shape)
+    ranks = floats(rankdata(data, axis=1)) - (data.shape[1] + 1) / 2
+    return floats(rankdata(floats(np.ptp(data, axis=1))))[:, None] * ranks
 
 
 def _variances(data: FloatArray) -> tuple[int, float, float]:

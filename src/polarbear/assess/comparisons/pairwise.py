@@ -167,26 +167,34 @@ def kolmogorov_smirnov(
     """
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
-        """The result depends on the sizes and the largest distances alone, of which there are few."""
-        names, every = tuple(runs), np.concatenate([*runs.values()])
-        sizes = np.array([sample.size for sample in runs.values()])
-        below = np.array(
-            [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in runs.values()]
-        )
-        steps = np.lcm(sizes[first], sizes[second])  # of which distances are multiples
-        highest = np.array([(row - below).max(axis=1) for row in below])  # how far the row's lies above the column's
-        sides = [highest[first, second], *([highest[second, first]] if alternative == "two-sided" else [])]
-        keys = [sizes[first], sizes[second], *(np.rint(side * steps) if method == "exact" else side for side in sides)]
-        distinct, examples, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        results = np.array(
-            [
-                _distance_test(tuple(key), runs, (names[first[k]], names[second[k]]), alternative, method)
-                for key, k in zip(distinct.T.tolist(), examples.tolist(), strict=True)
-            ]
-        )
-        return results[where.ravel()]
+        return kolmogorov_smirnov_pairs(runs, first, second, alternative, method)
 
     return _all_pairs(samples, tests, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
+
+
+def kolmogorov_smirnov_pairs(
+    runs: Mapping[str, FloatArray], first: IntArray, second: IntArray, alternative: Alternative, method: Method
+) -> FloatArray:
+    """Tests of pairs of samples, given by their places: (pairs, 4), each a `_Pair`.
+
+    The result depends on the sizes and the largest distances alone, of which there are few. Errors as of
+    `kolmogorov_smirnov`.
+    """
+    names, every = tuple(runs), np.concatenate([*runs.values()])
+    sizes = np.array([sample.size for sample in runs.values()])
+    below = np.array([np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in runs.values()])
+    steps = np.lcm(sizes[first], sizes[second])  # of which distances are multiples
+    highest = np.array([(row - below).max(axis=1) for row in below])  # how far the row's lies above the column's
+    sides = [highest[first, second], *([highest[second, first]] if alternative == "two-sided" else [])]
+    keys = [sizes[first], sizes[second], *(np.rint(side * steps) if method == "exact" else side for side in sides)]
+    distinct, examples, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    results = np.array(
+        [
+            _distance_test(tuple(key), runs, (names[first[k]], names[second[k]]), alternative, method)
+            for key, k in zip(distinct.T.tolist(), examples.tolist(), strict=True)
+        ]
+    )
+    return results[where.ravel()]
 
 
 def _distance_test(
@@ -218,22 +226,22 @@ def _distance_test(
 def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative: Alternative, method: Method) -> _Pair:
     from scipy import stats  # slow to import
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        try:
-            result = stats.ks_2samp(
-                first,
-                second,
-                alternative="greater" if alternative == "less" else alternative,  # a lower sample has the greater one
-                method="exact" if method == "exact" else "asymp",
-            )
-        except RuntimeWarning as warning:
-            raise ValueError(
-                f"the exact Kolmogorov–Smirnov distribution for {first.size} and {second.size} runs cannot be "
-                f'computed; use method="asymptotic" ({warning})'
-            ) from warning
-    distance = float(result.statistic)
-    return _Pair(distance, distance, float(result.pvalue), float(result.statistic_sign))
+    side = "greater" if alternative == "less" else alternative  # a lower sample has the greater one
+    result = stats.ks_2samp(first, second, alternative=side, method="asymp")
+    distance, p_value = float(result.statistic), float(result.pvalue)
+    if method == "exact" and side == "two-sided" and distance * max(first.size, second.size) < 1 + 1e-9:
+        p_value = 1.0  # no distance is shorter; SciPy refuses where its sum of probabilities rounds to above 1
+    elif method == "exact":
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                p_value = float(stats.ks_2samp(first, second, alternative=side, method="exact").pvalue)
+            except RuntimeWarning as warning:
+                raise ValueError(
+                    f"the exact Kolmogorov–Smirnov distribution for {first.size} and {second.size} runs cannot be "
+                    f'computed; use method="asymptotic" ({warning})'
+                ) from warning
+    return _Pair(distance, distance, p_value, float(result.statistic_sign))
 
 
 def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha: float = 0.05) -> PairwiseTests:

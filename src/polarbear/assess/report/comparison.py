@@ -31,6 +31,7 @@ from polarbear.assess.comparisons.pairwise import Correction
 from polarbear.assess.comparisons.samples import check_choice
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, FailedRuns, Subject, check_precisions
+from polarbear.assess.runtimes import Misses, treat_misses
 from polarbear.records import FloatArray, log_times
 from polarbear.validation import parse_number, real_number
 
@@ -182,6 +183,7 @@ def compare(
     *,
     target: float | None = None,
     budget: float | str | None = None,
+    misses: Misses = "last",
     test: str = "kolmogorov-smirnov",
     correction: Correction = "holm",
     alpha: float = 0.05,
@@ -194,6 +196,7 @@ def compare(
         target: Compare runtimes to this precision.
         budget: Compare values after so many evaluations, a number or a multiple of the dimension such as ``"100*d"``.
             Without either, areas under the convergence curves are compared.
+        misses: What a run counts as that missed the target; see `treat_misses`.
         test: Of pairs: "kolmogorov-smirnov" or "mann-whitney".
         correction: Of p-values within one problem: "holm", "bonferroni", "hochberg" or "none".
         alpha: Probability allowed for any false rejection on one problem.
@@ -201,10 +204,13 @@ def compare(
 
     Raises:
         ValueError: If there are fewer than two algorithms, no problem that all ran on, both a target and a budget,
-            either out of range, or a target for runs whose optimum is not known.
+            either out of range, a target for runs whose optimum is not known, `misses` without a target, or nothing
+            left of an algorithm whose misses are removed.
     """
     cells = _common_cells(assessment.subject)
-    measure, samples = _samples(assessment, cells, target, budget)
+    if misses != "last" and target is None:
+        raise ValueError(f"misses is {misses!r}, which is for runtimes; give a target, or leave misses out")
+    measure, samples = _samples(assessment, cells, target, budget, misses)
     if test not in TESTS:
         raise ValueError(f"test is {test!r}; it is one of {', '.join(TESTS)}")
     check_choice(correction, Correction, "correction")
@@ -240,7 +246,7 @@ def _common_cells(subject: Subject) -> tuple[Cell, ...]:
 
 
 def _samples(
-    assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | str | None
+    assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | str | None, misses: Misses
 ) -> tuple[str, dict[str, dict[str, FloatArray]]]:
     """The measure in words, and its value for each run by problem and algorithm; lower is better."""
     subject = assessment.subject
@@ -253,8 +259,9 @@ def _samples(
                 f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "
                 "value as an absolute target"
             )
-        samples = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target], absolute=cell.absolute)[:, 0])
-        return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}", samples
+        samples = _by_cell(cells, lambda cell, name: _runtimes(cell, name, target, misses))
+        treated = "" if misses == "last" else f", misses: {misses}"
+        return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}{treated}", samples
     if budget is not None:
         budgets = {cell: _budget(budget, cell) for cell in cells}
         absolute = not subject.knows_optima
@@ -265,6 +272,17 @@ def _samples(
         return f"best {'value' if absolute else 'precision'} after {said} evaluations", samples
     samples = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
     return "area under the convergence curve (log evaluations)", samples
+
+
+def _runtimes(cell: Cell, name: str, target: float, misses: Misses) -> FloatArray:
+    trials = cell.trials[name]
+    runtimes = treat_misses(trials.runtimes([target], absolute=cell.absolute)[:, 0], trials.evaluations, misses)
+    if not runtimes.size:
+        raise ValueError(
+            f"no run of {name} reached {target:g} on {cell.name}, so that nothing is left once misses are removed; "
+            "give an easier target, or count misses in another way"
+        )
+    return runtimes
 
 
 def _budget(budget: float | str, cell: Cell) -> float:

@@ -21,6 +21,14 @@ class _Test(StrEnum):
     MANN_WHITNEY = "mann-whitney"
 
 
+class _Misses(StrEnum):
+    LAST = "last"
+    PAR_1 = "par-1"
+    PAR_10 = "par-10"
+    ERT = "ert"
+    REMOVE = "remove"
+
+
 class _Correction(StrEnum):
     HOLM = "holm"
     BONFERRONI = "bonferroni"
@@ -41,6 +49,9 @@ def compare(
         str | None,
         typer.Option(help="Compare values after so many evaluations, 1000 or 100*d.", show_default=False),
     ] = None,
+    misses: Annotated[
+        _Misses, typer.Option(help="What a run counts as that missed the target: par-10 is ten times what it spent.")
+    ] = _Misses.LAST,
     test: Annotated[_Test, typer.Option(help="The test of each pair on each problem.")] = _Test.KOLMOGOROV_SMIRNOV,
     correction: Annotated[
         _Correction, typer.Option(help="Of the p-values of a problem for the number of pairs.")
@@ -64,6 +75,7 @@ def compare(
             report.Assessment(choice.subject(data, absolute=None if absolute is None else [absolute])),
             target=target if absolute is None else absolute,
             budget=budget,
+            misses=misses.value,
             test=test.value,
             correction=correction.value,
             alpha=significance,
