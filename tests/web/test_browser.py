@@ -286,6 +286,34 @@ def test_settings_are_changed_saved_and_loaded(page, site, tmp_path):
     assert "rgb(170, 0, 0)" in page.evaluate(colors)
 
 
+def test_figures_look_as_the_settings_say(page, site):
+    go(page, site, "/settings?study=runs")
+    page.get_by_label("background").fill("#222222")
+    page.get_by_label("background").press("Enter")
+    page.get_by_text("paper is #222222, on which grey text").wait_for()
+    for label, text, address in (
+        ("background", "#FFF8E7", "paper="),
+        ("width of lines", "3", "line_width=3"),
+        ("name of bbob f1", "my sphere", "function_names="),
+    ):
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Enter")
+        page.wait_for_url(re.compile(address))
+        page.wait_for_load_state("networkidle")  # the page is drawn anew
+    query = page.url.partition("?")[2]
+    go(page, site, f"/fixed-budget/value-grid?{query}&legend=below")
+    page.wait_for_selector("#figure .main-svg")
+    look = "() => getComputedStyle(document.querySelector('#figure .main-svg')).backgroundColor"
+    assert page.evaluate(look) == "rgb(255, 248, 231)"
+    widths = (
+        "() => [...document.querySelectorAll('#figure .scatterlayer .js-line')].map(each => each.style.strokeWidth)"
+    )
+    assert set(page.evaluate(widths)) == {"4px"}, "3 points"
+    legend, lines = (page.locator(f"#figure .{name}").first.bounding_box() for name in ("legend", "scatterlayer"))
+    assert legend["y"] > lines["y"] + lines["height"]
+    assert page.locator("#figure").get_by_text("my sphere").count() == 1
+
+
 def test_everything_that_can_be_used_has_a_name_and_is_reached_by_the_keyboard(page, site):
     for address in ("/fixed-budget/average-value?study=runs", "/settings?study=runs"):
         go(page, site, address)

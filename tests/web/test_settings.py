@@ -22,6 +22,11 @@ ALL = {
     "quantiles": [0.1, 0.975],
     "digits": 3,
     "preset": "slides",
+    "paper": ["#FFF8E7", "#F2F2F2"],
+    "line_width": 2.5,
+    "legend": "inside lower right",
+    "margins": [0.1, 0.05],
+    "function_names": {"bbob f1": "the sphere, moved"},
 }
 
 
@@ -60,6 +65,20 @@ def test_stand_in_the_address_of_a_view(sources):
         ({"digits": "0"}, "digits is 0; it is a whole number from 1 to 17"),
         ({"digits": "6.5"}, "digits is 6.5"),
         ({"preset": "poster"}, "preset is 'poster'; it is one of as drawn, one column"),
+        ({"paper": "#FFF"}, "'#FFF' is no colour; it is '#' and six"),
+        ({"paper": "#FFFFFF,#EEEEEE,#EEEEEE"}, "give a colour, or two: of figures and of their panels"),
+        ({"paper": "#777777"}, "choose a lighter colour"),
+        ({"line_width": "thick"}, "line_width is 'thick'; give a number"),
+        ({"line_width": "99"}, "line_width is 99.0; it is a number of points from 0.2 to 10"),
+        ({"legend": "left"}, "legend is 'left'; it is one of as drawn, above"),
+        ({"margins": "0.1,0.1,0.1"}, "give 2 numbers"),
+        ({"margins": "0.1,wide"}, "give 2 numbers"),
+        ({"margins": "2"}, "give 2 numbers"),
+        ({"margins": "2,2"}, "two numbers of inches from 0 to 1"),
+        ({"function_names": "sphere"}, "give a name for each function"),
+        ({"function_names": '{"bbob f1": 3}'}, "give a name for each function"),
+        ({"function_names": '{"bbob f1": "f2"}'}, "the name of bbob f1 is 'f2', as functions are numbered"),
+        ({"function_names": '{"bbob f1": "A", "bbob f2": "A"}'}, "bbob f1 and bbob f2 have the same name 'A'"),
         ({"identity": ","}, "give attributes of runs"),
         ({"only": "A"}, "a choice is 'A'; give names"),
         ({"beside": "[3]"}, "a choice is [3]; give names"),
@@ -131,9 +150,47 @@ def test_python_of_a_view_holds_to_them(sources, tmp_path, monkeypatch):
     settings = Settings.of(ALL | {"colors": {"fast, instance 1": ["#aa0000", "square"]}})
     view, made = View("convergence", "runs", {}, settings), {}
     exec(compile(view.code(sources), "convergence", "exec"), made)
-    sized = settings.sized(made["shown"].figure)
+    sized = settings.laid_out(made["shown"].figure)
     assert sized.svg() == view.figure(sources).svg()
     assert "#aa0000" in sized.svg()
+
+
+class TestFunctionNames:
+    NAMED = Settings(function_names={"bbob f1": "my sphere", "pbo f1": "another suite's"})
+
+    def test_stand_in_titles_panels_and_axes(self, sources):
+        def shown(kind, **params):
+            return View(kind, "runs", params, self.NAMED).show(sources)
+
+        for kind in ("convergence", "runtime-distribution", "value-ecdf", "values-ecdf", "pair-tests", "attainment"):
+            assert "bbob my sphere in 5-D" in shown(kind, problem="bbob f1 in 5-D").figure.title, kind
+            assert "f2" in shown(kind, problem="bbob f2 in 5-D").figure.title, kind
+        assert "bbob my sphere" in shown("scaling", function="bbob f1").figure.title
+        assert "bbob my sphere" in shown("runtimes-over-dimensions", function="bbob f1").figure.title
+        assert [panel.title for panel in shown("value-grid").figure.panels] == ["my sphere", "f2"]
+        for kind in ("expected-runtimes", "values-over-functions"):
+            made = shown(kind)
+            assert made.data.columns[1] == "my sphere", kind
+            assert "my sphere" in made.figure.panels[0].x.texts, kind
+        assert {row[1] for row in shown("loaded").data.rows} == {"1", "2"}, "numbers in tables stay"
+
+    def test_are_those_of_one_visitor_alone(self, sources):
+        View("value-grid", "runs", {}, self.NAMED).show(sources)
+        assert [panel.title for panel in View("value-grid", "runs").figure(sources).panels] == ["f1", "f2"]
+
+    def test_are_in_the_python(self, sources):
+        made, view = {}, View("value-grid", "runs", {}, self.NAMED)
+        exec(compile(view.code(sources).rpartition("shown.figure")[0], "grid", "exec"), made)
+        assert made["shown"].figure.svg() == view.figure(sources).svg()
+
+
+def test_a_layout_holds_for_every_figure(sources):
+    settings = Settings.of({"paper": "#FFF8E7", "line_width": 3, "legend": "below", "margins": [0.1, 0.1]})
+    for kind in ("convergence", "value-grid", "runtime-distributions", "expected-runtimes", "attainment"):
+        figure = View(kind, "runs", {}, settings).figure(sources)
+        assert (figure.paper, figure.margins) == (("#FFF8E7", "#FFF8E7"), (0.1, 0.1))
+        assert "#fff8e7" in figure.svg()
+        assert figure.plotly().layout.paper_bgcolor == "#FFF8E7"
 
 
 class TestIdentity:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from polarbear.assess.trials import function_label
 
 _NAMES = (
@@ -24,8 +28,35 @@ _GROUPS = {
 _SUITES = {"bbob", "bbob-boxed", "bbob-largescale", "bbob-mixint", "bbob-noisy", "sbox", "sbox-bbob", "sbox-cost"}
 
 
+_SHOWN: ContextVar[Mapping[str, str]] = ContextVar("names of functions in figures")
+
+
+@contextmanager
+def functions_shown_as(names: Mapping[str, str]) -> Generator[None]:
+    """Show functions by these names in all figures that are made within.
+
+    Args:
+        names: By suite and `function_label`, such as ``{"bbob f1": "sphere"}``.
+    """
+    token = _SHOWN.set({**_SHOWN.get({}), **names})
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def shown_function(suite: str, function: str) -> str:
+    """The name that `functions_shown_as` has given a function; empty if none."""
+    return _SHOWN.get({}).get(f"{suite} {function_label(function)}".strip(), "")
+
+
 def function_name(suite: str, function: str) -> str:
-    """A function with its name, such as ``"f1 Sphere"``; where it has none, `function_label`."""
+    """A function with its name, such as ``"f1 Sphere"``; where it has none, `function_label`.
+
+    What `functions_shown_as` says comes first.
+    """
+    if chosen := shown_function(suite, function):
+        return chosen
     label = function_label(function)
     known = suite in _SUITES and function.isdecimal() and 0 < int(function) <= len(_NAMES)
     return f"{label} {_NAMES[int(function) - 1]}" if known else label

@@ -22,6 +22,7 @@ from polarbear.figures.grid import grid
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.instances import embedding, mean_landscapes, optima
+from polarbear.figures.layout import Layout
 from polarbear.figures.modules import effects_over_time, module_importance, parallel_coordinates
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
@@ -40,6 +41,7 @@ from polarbear.figures.value_distributions import value_densities, value_distrib
 __all__ = [
     "Distribution",
     "Figure",
+    "Layout",
     "Snapshot",
     "across_columns",
     "allocation",

@@ -8,12 +8,18 @@ from typing import Literal, Self
 
 import numpy as np
 
-from polarbear.figures.marks import Mark, Shades
-from polarbear.figures.style import INK, Look
+from polarbear.figures.marks import Cells, Mark, Shades, Surface
+from polarbear.figures.style import INK, SURFACE, Look
 
 Scaling = Literal["linear", "log", "nines"]
 Scale = Literal["log", "linear"]
 """What an axis of numbers can be switched to."""
+Place = Literal[
+    "above", "below", "right", "inside upper left", "inside upper right", "inside lower left", "inside lower right"
+]
+"""Where a key can be."""
+MARGIN = 0.04
+"""Usual blank inches around each panel with its labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,7 @@ class Entry:
         size: Of the symbol, in points.
         width: Of the line, in points; 0 for none.
         dash: Of the line.
+        bold: Whether the text is bold.
     """
 
     text: str
@@ -93,21 +100,24 @@ class Entry:
     size: float = 5.0
     width: float = 0.0
     dash: tuple[float, ...] = ()
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What marks stand for, above a panel or a figure.
+    """What marks stand for.
 
     Attributes:
         entries: Read row by row; those without line and symbol are areas.
         columns: How many stand side by side.
         size: Of the text, in points.
+        place: Of a figure's key; that of a panel is above it.
     """
 
     entries: tuple[Entry, ...]
     columns: int
     size: float
+    place: Place = "above"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +162,7 @@ class Panel:
         title: Above the panel, at its left; written as labels of axes are.
         key: Above the panel.
         bar: Beside or above it.
-        ground: Colour behind the marks; empty for white.
+        ground: Colour behind the marks; empty for that of the figure's `paper`.
         behind: A panel with the same horizontal axis, whose vertical axis stands at the right.
         equal: Whether a unit is as long on the vertical axis as on the horizontal one.
     """
@@ -179,9 +189,11 @@ class Drawing:
         columns: How many panels stand side by side.
         heights: Of the rows of panels, relative to each other; empty if they are equally high.
         looks: Of the algorithms.
-        key: Above all panels.
+        key: Of all panels.
         joined: Whether panels one above the other touch.
         shared: Whether all panels have one horizontal axis.
+        paper: Colours behind everything, and behind the marks of panels in which colours do not stand for numbers.
+        margins: Blank inches beside, and above and below each panel with its labels; panels that touch go on to.
     """
 
     width: float
@@ -193,6 +205,13 @@ class Drawing:
     key: Key | None = None
     joined: bool = False
     shared: bool = False
+    paper: tuple[str, str] = (SURFACE, SURFACE)
+    margins: tuple[float, float] = (MARGIN, MARGIN)
+
+    def ground(self, panel: Panel) -> str:
+        """The colour behind the marks of a panel."""
+        numbers = any(isinstance(mark, Surface | Cells) for mark in panel.marks)
+        return panel.ground or (SURFACE if numbers else self.paper[1])
 
     def is_switchable(self, which: str) -> bool:
         """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""

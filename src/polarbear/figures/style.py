@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +36,7 @@ FAINT = "#9AA0A6"
 CROWD = 8
 """With more algorithms than this, figures leave out what would only cover the lines."""
 QUARTILES = (0.25, 0.5, 0.75)
+_COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,21 @@ def hex_of(rgb: FloatArray) -> str:
     return "#" + "".join(f"{round(float(part) * 255):02x}" for part in rgb)
 
 
+def color_of(text: str) -> str:
+    """The text, if it is a colour.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not _COLOR.fullmatch(text):
+        raise ValueError(f"{text!r} is no colour; it is '#' and six hexadecimal digits, such as '#0072B2'")
+    return text
+
+
 def readable(color: str) -> str:
     """`color`, darkened until its contrast to white reaches 4.5."""
     rgb = rgb_of(color)
-    while _contrast_to_white(rgb) < 4.5:
+    while contrast(hex_of(rgb), SURFACE) < 4.5:
         rgb = rgb * 0.96
     return hex_of(rgb)
 
@@ -177,6 +190,13 @@ def brief(value: float) -> str:
     return f"−{text}" if value < 0 else text
 
 
-def _contrast_to_white(rgb: FloatArray) -> float:
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours (WCAG 2.2), from 1 to 21."""
+    dark, light = sorted((_luminance(rgb_of(first)), _luminance(rgb_of(second))))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(rgb: FloatArray) -> float:
+    """The relative luminance of a colour (WCAG 2.2), from 0 to 1."""
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return 1.05 / (0.05 + float(linear @ np.array([0.2126, 0.7152, 0.0722])))
+    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))

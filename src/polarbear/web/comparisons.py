@@ -272,5 +272,6 @@ def _shown(
     problem: str = "all problems",
 ) -> Shown:
     columns = tuple(rows[0]) if rows else ()
-    shown = charts.exhibit(drawn, f"{name} {problem}", columns, (row.values() for row in rows), problem)
+    where = next((cell.title for cell in comparison.cells if cell.name == problem), problem) if comparison else problem
+    shown = charts.exhibit(drawn, f"{name} {problem}", columns, (row.values() for row in rows), where)
     return Shown(shown.data, shown.figure, f"Compared: {comparison.measure}." if comparison else "")

@@ -45,7 +45,7 @@ def target_ecdf(assessment: Assessment, problem: Problem, target: OneTarget) -> 
     at = one_number(target, "target")
     table = {(cell.suite, cell.function, cell.dimension): at}
     chosen = Assessment(with_targets(alone(assessment, problem).subject, table), restarts=0)
-    shown = coco_chart(chosen, list(chosen.subject.cells), f"{problem}, target {at[0]:g}")
+    shown = coco_chart(chosen, list(chosen.subject.cells), f"{cell.title}, target {at[0]:g}")
     share = {name: float(each.solved) for (_, name), each in chosen.distributions.items()}
     said = ", ".join(f"{solved:.3g} of {name}" for name, solved in share.items())
     return replace(shown, text=f"Share of the runs that reached it: {said}.")
@@ -73,7 +73,7 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
     )
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", charts.value_label(cell), "share")
-    shown = Shown.of(charts.exhibit(drawn, f"ecdf {problem} budgets", columns, rows, f"{problem}, {said}"))
+    shown = Shown.of(charts.exhibit(drawn, f"ecdf {problem} budgets", columns, rows, f"{cell.title}, {said}"))
     areas = ", ".join(f"{each:.3g} of {name}" for name, each in area.items())
     return replace(shown, text=f"Area below the line, of the width between the extremes: {areas}.")
 

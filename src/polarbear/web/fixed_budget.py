@@ -122,7 +122,9 @@ def value_ecdf(assessment: Assessment, problem: Problem, budget: Budget) -> Show
     )
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", samples.what, "share")
-    return Shown.of(charts.exhibit(drawn, f"ecdf {problem} {samples.at}", columns, rows, f"{problem}, {samples.at}"))
+    return Shown.of(
+        charts.exhibit(drawn, f"ecdf {problem} {samples.at}", columns, rows, f"{samples.problem}, {samples.at}")
+    )
 
 
 @view("fixed-budget", "Histogram of values")

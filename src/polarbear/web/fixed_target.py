@@ -59,7 +59,8 @@ def expected_runtime(assessment: Assessment, problem: Problem) -> Shown:
 @view("fixed-target", "Runtime distribution")
 def runtime_distribution(assessment: Assessment, problem: Problem) -> Shown:
     """Share of targets reached on one function over the budget, with simulated restarts."""
-    return coco_chart(alone(assessment, problem), [cell_of(assessment, problem)], problem)
+    cell = cell_of(assessment, problem)
+    return coco_chart(alone(assessment, problem), [cell], cell.title)
 
 
 @view("fixed-target", "Statistics at targets")
@@ -116,7 +117,7 @@ def own_targets(
     given = numbers_in(targets, "targets")
     table = {(cell.suite, cell.function, cell.dimension): usual if given is None else given}
     chosen = Assessment(with_targets(alone(assessment, problem).subject, table))
-    return coco_chart(chosen, list(chosen.subject.cells), problem)
+    return coco_chart(chosen, list(chosen.subject.cells), cell.title)
 
 
 @view("fixed-target", "Histogram of runtimes")

@@ -71,7 +71,8 @@ def runtimes_over_dimensions(assessment: Assessment, function: Function, target:
     )
     drawn = replace(drawn, title=f"Expected runtime to {target}, {chart}")
     rows = ([name, *row] for name, row in ert.items())
-    return Shown.of(charts.exhibit(drawn, f"ert {function} {target}", ("algorithm", *columns), rows, function))
+    where = f"{cells[0].suite} {cells[0].shown}".strip()
+    return Shown.of(charts.exhibit(drawn, f"ert {function} {target}", ("algorithm", *columns), rows, where))
 
 
 @view("fixed-budget", "All functions side by side")
@@ -104,7 +105,7 @@ def values_over_functions(assessment: Assessment, dimension: Dimension, statisti
         for name in cell.trials:
             summary = summarize_values(fixed_budget.best_values(cell, name, np.array([cell.longest])))
             ends[name][k] = STATISTICS[statistic](summary)[0]
-    columns = [cell.label for cell in cells]
+    columns = charts.shown_functions(cells)
     drawn = charted(ends, columns, chart, label=f"{statistic} at the largest budget", order=names)
     rows = ([name, *row] for name, row in ends.items())
     return Shown.of(
@@ -123,7 +124,8 @@ def _side_by_side(
 ) -> Shown:
     """A view of every function, as panels of one figure, with their data in one table."""
     part = within(assessment, dimension)
-    shown = {cell.label: show(part, cell.name) for cell in part.subject.cells}
+    cells = part.subject.cells
+    shown = {name: show(part, cell.name) for name, cell in zip(charts.shown_functions(cells), cells, strict=True)}
     drawn = figures.grid({name: each.figure for name, each in shown.items() if each.figure})
     first = next(iter(shown.values())).data
     scope = f"all functions in {scope_of(dimension)}" if dimension != "any" else scope_of(dimension)

@@ -1,4 +1,4 @@
-"""Settings, which stand in the address: which runs are looked at and how they are drawn, quantiles, digits, sizes."""
+"""Settings, which stand in the address: which runs are looked at, how they are drawn and named, quantiles, digits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from polarbear.assess.report.data import DIGITS, Data
 from polarbear.assess.report.tables import LEVELS
 from polarbear.descriptions import checked_name, did_you_mean, shortened
 from polarbear.figures import Figure
+from polarbear.figures.layout import LEGENDS, Layout, fitted
 from polarbear.figures.panels import Key
 from polarbear.figures.render.plotly import LETTERS
-from polarbear.figures.style import Look, drawn_as, looks
+from polarbear.figures.style import Look, color_of, drawn_as, looks
 from polarbear.spreadsheets import rearmed
 from polarbear.web.identity import ALGORITHM
 
@@ -24,7 +25,7 @@ MARKERS = {"none": "", "circle": "o", "triangle": "^", "square": "s", "inverted 
 """Markers along lines, by their names in files."""
 MOST_COLORS, MOST_QUANTILES, LARGEST = 500, 20, 1 << 20
 """Algorithms with a colour of their own, quantiles in a table, and characters of a file."""
-_COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
+_IDENTIFIER = re.compile(r"f[0-9]+")
 MARKER_NAMES = {symbol: name for name, symbol in MARKERS.items()}
 
 
@@ -44,8 +45,6 @@ PRESETS = {
 }
 """Sizes by name; slides have small figures, to be enlarged, in which the text is large."""
 _LEAST_HEIGHT = 2.4
-_LETTER, _SAMPLE, _POINTS = 0.55, 28.0, 72.0
-"""Breadth of a letter as a share of its size, breadth of a key's sample in points, points in an inch."""
 
 
 def _colors(value: object) -> dict[str, Look]:
@@ -62,8 +61,12 @@ def _colors(value: object) -> dict[str, Look]:
 def _look(name: str, given: object) -> Look:
     parts: list[object] = [*cast(Iterable[object], given)] if isinstance(given, list | tuple) else [given]
     color, marker = (*map(str, parts), "none")[:2] if 0 < len(parts) < 3 else ("", "none")
-    if not _COLOR.fullmatch(color):
-        raise ValueError(f"the colour of {name} is {given!r}; it is '#' and six hexadecimal digits, such as '#0072B2'")
+    try:
+        color_of(color)
+    except ValueError:
+        raise ValueError(
+            f"the colour of {name} is {given!r}; it is '#' and six hexadecimal digits, such as '#0072B2'"
+        ) from None
     if marker not in MARKERS:
         raise ValueError(f"the marker of {name} is {marker!r}; it is one of {', '.join(MARKERS)}")
     return Look(color, MARKERS[marker])
@@ -124,6 +127,56 @@ def _preset(value: object) -> str:
     return cast(str, value)
 
 
+def _paper(value: object) -> tuple[str, ...]:
+    """The background of figures and of their panels, such as ``["#FFFFFF", "#F2F2F2"]``, or one colour for both."""
+    given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else [value]
+    if not 1 <= len(given) <= 2 or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"paper is {value!r}; give a colour, or two: of figures and of their panels")
+    colors = tuple(cast(list[str], given))
+    return _laid_out(paper=(colors[0], colors[-1])).paper
+
+
+def _line_width(value: object) -> float:
+    return _laid_out(line_width=_numbers("line_width", [value], 1)[0]).line_width
+
+
+def _legend(value: object) -> str:
+    return _laid_out(legend=value).legend
+
+
+def _margins(value: object) -> tuple[float, ...]:
+    given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else [value, value]
+    return _laid_out(margins=_numbers("margins", given, 2)).margins
+
+
+def _laid_out(**given: Any) -> Layout:
+    return Layout(**given)
+
+
+def _numbers(what: str, given: Sequence[object], count: int) -> tuple[float, ...]:
+    if len(given) != count or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in given):
+        wanted = "a number" if count == 1 else f"{count} numbers"
+        raise ValueError(f"{what} is {shortened(list(given) if count > 1 else given[0])}; give {wanted}")
+    return tuple(float(cast(float, each)) for each in given)
+
+
+def _function_names(value: object) -> dict[str, str]:
+    """Names of functions by suite and function, such as ``{"bbob f1": "sphere"}``."""
+    chosen: dict[str, object] = dict(cast(Any, value)) if isinstance(value, Mapping) else {}
+    if not chosen or len(chosen) > MOST_COLORS or not all(isinstance(each, str) for each in chosen.values()):
+        raise ValueError(
+            f"function_names is {shortened(cast(object, value))}; give a name for each function (up to {MOST_COLORS}), "
+            'such as {"bbob f1": "sphere"}'
+        )
+    names = {where: checked_name(name, f"the name of {where}") for where, name in cast(dict[str, str], chosen).items()}
+    for where, name in names.items():
+        if _IDENTIFIER.fullmatch(name):
+            raise ValueError(f"the name of {where} is {name!r}, as functions are numbered; choose another")
+        if same := [each for each, other in names.items() if other == name and each != where]:
+            raise ValueError(f"{where} and {same[0]} have the same name {name!r}; choose different ones")
+    return names
+
+
 _READ: dict[str, Callable[[object], Any]] = {
     "colors": _colors,
     "beside": _names,
@@ -132,9 +185,19 @@ _READ: dict[str, Callable[[object], Any]] = {
     "quantiles": _quantiles,
     "digits": _digits,
     "preset": _preset,
+    "paper": _paper,
+    "line_width": _line_width,
+    "legend": _legend,
+    "margins": _margins,
+    "function_names": _function_names,
 }
 LISTED = ("beside", "only")
 """Settings that are lists of names, which may hold commas; JSON in addresses, as colours are."""
+_MAPPED = ("colors", "function_names")
+_WORDS, _NUMBERS = ("identity", "paper"), ("quantiles", "margins")
+"""Settings that are words, or numbers, with commas between them."""
+LAID_OUT = ("preset", "paper", "line_width", "legend", "margins")
+"""Settings of figures, whatever they show."""
 NAMES = tuple(_READ)
 """The settings, by their names in addresses and files."""
 
@@ -151,6 +214,11 @@ class Settings:
         quantiles: Levels in tables of quantiles.
         digits: Significant digits of numbers on pages, in LaTeX and in Markdown.
         preset: Size of figures: one of the `PRESETS`.
+        paper: As of `Layout`.
+        line_width: As of `Layout`.
+        legend: As of `Layout`.
+        margins: As of `Layout`.
+        function_names: Names of functions in figures, by suite and function, such as "bbob f1".
     """
 
     colors: Mapping[str, Look] = field(default_factory=dict[str, Look])
@@ -160,6 +228,11 @@ class Settings:
     quantiles: tuple[float, ...] = LEVELS
     digits: int = DIGITS
     preset: str = next(iter(PRESETS))
+    paper: tuple[str, str] = Layout().paper
+    line_width: float = Layout().line_width
+    legend: str = LEGENDS[0]
+    margins: tuple[float, float] = Layout().margins
+    function_names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Settings:
@@ -234,8 +307,20 @@ class Settings:
         """The size of figures."""
         return PRESETS[self.preset]
 
-    def sized(self, figure: Figure) -> Figure:
-        """The figure in that size; one of many rows stays as high as they need."""
+    @property
+    def layout(self) -> Layout:
+        """What figures look like whatever they show."""
+        return Layout(paper=self.paper, line_width=self.line_width, legend=self.legend, margins=self.margins)
+
+    def laid_out(self, figure: Figure) -> Figure:
+        """The figure in the size and with the look that are set; one of many rows stays as high as they need.
+
+        Raises:
+            ValueError: If margins leave no room for its panels.
+        """
+        return self.layout.of(self._sized(figure))
+
+    def _sized(self, figure: Figure) -> Figure:
         width, height, _ = self.size
         if width is None:
             return figure
@@ -251,11 +336,7 @@ class Settings:
 
 
 def _fitted(key: Key | None, width: float) -> Key | None:
-    """A key with as many entries side by side as there is room for."""
-    if key is None:
-        return None
-    widest = max((len(entry.text) for entry in key.entries), default=0) * _LETTER * key.size + _SAMPLE
-    return replace(key, columns=max(1, min(key.columns, int(width * _POINTS / widest))))
+    return key and fitted(key, width)
 
 
 def _lines(content: str) -> Iterator[tuple[str, Look]]:
@@ -274,12 +355,12 @@ def _lines(content: str) -> Iterator[tuple[str, Look]]:
 
 def _plain(name: str, text: str) -> object:
     """A parameter of an address as files have it; what it is not stays text, and is refused as that."""
-    if name == "preset":
+    if name in ("preset", "legend"):
         return text
-    if name in ("identity", "quantiles"):
+    if name in (*_WORDS, *_NUMBERS):
         words = [word.strip() for word in text.split(",") if word.strip()]
-        return words if name == "identity" else [_number(word) for word in words]
-    if name == "digits":
+        return words if name in _WORDS else [_number(word) for word in words]
+    if name in ("digits", "line_width"):
         return _number(text)
     return _json(text)
 
@@ -294,6 +375,6 @@ def _number(text: str) -> object:
 
 
 def _text(name: str, value: Any) -> str:
-    if name in ("colors", *LISTED):
+    if name in (*_MAPPED, *LISTED):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return ",".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)

@@ -14,6 +14,7 @@ from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 
+from polarbear.figures.layout import LEGENDS
 from polarbear.figures.style import Look, drawn_as, looks
 from polarbear.web.address import Address
 from polarbear.web.components import FAULTS, header, labelled, message
@@ -32,12 +33,15 @@ def settings_page(address: Address, sources: Sources) -> Any:
         html.Div(id="settings-said"),
         html.H2("Figures and tables"),
         html.Div(_numbers(settings), className="controls across"),
+        html.Div(_layout(settings), className="controls across"),
         html.H2("What is looked at"),
         html.Div(_chosen(address, sources), className="controls across"),
         html.H2("What makes an algorithm"),
         _identity(address, sources),
         html.H2("Colours and markers"),
         _colors(address, sources),
+        html.H2("Names of functions in figures"),
+        _function_names(address, sources),
     ]
     links = [
         dcc.Link("Back to what is loaded", href=address.url),
@@ -87,6 +91,19 @@ def _numbers(settings: Settings) -> list[Any]:
     controls = [labelled(label, control) for label, control in given]
     controls[-1].className = "control wide"
     return controls
+
+
+def _layout(settings: Settings) -> list[Any]:
+    typed = {"type": "text", "debounce": True}
+    paper, (across, down) = dict.fromkeys(settings.paper), settings.margins
+    given = (
+        ("background (one colour, or figure, panels)", ", ".join(paper), "paper"),
+        ("width of lines (points)", f"{settings.line_width:g}", "line_width"),
+        ("margins (inches across, down)", f"{across:g}, {down:g}", "margins"),
+    )
+    legend = dcc.Dropdown(list(LEGENDS), settings.legend, id=_setting("legend"), clearable=False, className="select")
+    controls = [labelled(label, dcc.Input(value=value, id=_setting(name), **typed)) for label, value, name in given]
+    return [*controls, labelled("legend", legend)]
 
 
 def _chosen(address: Address, sources: Sources) -> list[Any]:
@@ -146,6 +163,27 @@ def _look_cells(name: str, look: Look) -> list[Any]:
     return [html.Td(each, className="text") for each in (swatch, name, *controls)]
 
 
+def _function_names(address: Address, sources: Sources) -> Any:
+    """A table of the study's functions, each with the name that it is shown by."""
+    try:
+        cells = sources.get(address.view.study, "Assessment", **address.view.settings.every_run).subject.cells
+    except FAULTS as fault:
+        return message(fault)
+    known = dict.fromkeys(f"{cell.suite} {cell.label}".strip() for cell in cells)
+    head = html.Thead(html.Tr([html.Th(text, scope="col") for text in ("function", "shown as (empty: as it is)")]))
+    rows: list[Any] = []
+    for name in known:
+        value = address.view.settings.function_names.get(name, "")
+        typed = labelled(f"name of {name}", dcc.Input(value=value, id=_function(name), type="text", debounce=True))
+        typed.children[0].className = "unseen"
+        rows.append(html.Tr([html.Td(each, className="text") for each in (name, typed)]))
+    return html.Table([head, html.Tbody(rows)], id="function-names")
+
+
+def _function(name: str) -> dict[str, str]:
+    return {"type": "function", "name": name}
+
+
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:
     """Those of the study, as pages name them, whichever are looked at."""
     return sources.get(address.view.study, "Assessment", **address.view.settings.every_run).subject.algorithms
@@ -163,20 +201,25 @@ def answer_settings(app: Dash, sources: Sources) -> None:
         Input({"type": "setting", "name": ALL}, "value"),
         Input({"type": "color", "name": ALL}, "value"),
         Input({"type": "marker", "name": ALL}, "value"),
+        Input({"type": "function", "name": ALL}, "value"),
         State({"type": "setting", "name": ALL}, "id"),
         State({"type": "color", "name": ALL}, "id"),
+        State({"type": "function", "name": ALL}, "id"),
         State("address", "pathname"),
         State("address", "search"),
         prevent_initial_call=True,
     )
-    def change(values: Any, colors: Any, markers: Any, ids: Any, names: Any, path: str, search: str) -> Any:
+    def change(
+        values: Any, colors: Any, markers: Any, shown: Any, ids: Any, names: Any, functions: Any, path: str, search: str
+    ) -> Any:
         try:
             address = address_of(path, search)
             if address is None:
                 return no_update, no_update
             given = {each["name"]: value for each, value in zip(ids, values, strict=True)}
             drawn = {each["name"]: (*look,) for each, *look in zip(names, colors, markers, strict=True)}
-            news = _changed(address.view.settings, given, drawn)
+            named = {each["name"]: (name or "").strip() for each, name in zip(functions, shown, strict=True)}
+            news = _changed(address.view.settings, given, drawn, named)
         except FAULTS as fault:
             return no_update, message(fault)
         return _moved(address, news), []
@@ -209,14 +252,21 @@ def _moved(address: Address, settings: Settings) -> Any:
     return replace(address, view=replace(address.view, settings=settings)).of_settings
 
 
-def _changed(settings: Settings, given: Mapping[str, Any], drawn: Mapping[str, tuple[str, str]]) -> Settings:
-    """The settings as the controls have them; colours of other studies' algorithms stay."""
+def _changed(
+    settings: Settings,
+    given: Mapping[str, Any],
+    drawn: Mapping[str, tuple[str, str]],
+    named: Mapping[str, str],
+) -> Settings:
+    """The settings as the controls have them; colours and names of other studies' algorithms and functions stay."""
     query = {**settings.query, **{name: _text(name, value) for name, value in given.items()}}
     usual = {name: (look.color, MARKER_NAMES[look.marker]) for name, look in looks(tuple(drawn)).items()}
     colors: dict[str, Any] = {name: [each.color, MARKER_NAMES[each.marker]] for name, each in settings.colors.items()}
     colors |= {name: list(look) for name, look in drawn.items() if look != usual[name] or name in colors}
     own = {name: look for name, look in colors.items() if tuple(look) != usual.get(name)}
-    return Settings.at({**query, "colors": json.dumps(own) if own else ""})
+    names = {where: name for where, name in {**settings.function_names, **named}.items() if name}
+    mapped = {"colors": own, "function_names": names}
+    return Settings.at({**query, **{name: json.dumps(each) if each else "" for name, each in mapped.items()}})
 
 
 def _text(name: str, value: Any) -> str:

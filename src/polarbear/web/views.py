@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from polarbear.assess.functions import functions_shown_as
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
 from polarbear.figures.panels import Scale
 from polarbear.figures.style import Look, drawn_as, looks
 from polarbear.web.kind import SCALES, Kind, Opened, Shown, kinds
-from polarbear.web.settings import NAMES, Settings
+from polarbear.web.settings import LAID_OUT, NAMES, Settings
 from polarbear.web.sources import Sources
 from polarbear.web.work import say
 
@@ -111,11 +112,11 @@ class View:
         """
         values, source = self.values(sources), self.source(sources)
         say(f"Computing {self.of_kind.title.lower()} …")
-        with drawn_as(self.looks(sources)):
+        with drawn_as(self.looks(sources)), functions_shown_as(self.settings.function_names):
             made = self.of_kind.make(source, **values)
         if made.figure is None:
             return made
-        figure = self.settings.sized(made.figure)
+        figure = self.settings.laid_out(made.figure)
         return replace(made, figure=figure.scaled(**self._scales_of(figure)))
 
     def looks(self, sources: Sources) -> dict[str, Look]:
@@ -157,19 +158,22 @@ class View:
         runs, used = self._reading(sources) if kind.needs == "Assessment" else ("", [])
         made = f"shown = {room}.{kind.make.__name__}({kind.needs.lower()}{given})"
         colors = self.looks(sources) if figure else {}
-        sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
-        drawn = "shown.figure" if settings.preset == Settings().preset else sized
+        names = dict(settings.function_names) if kind.needs == "Assessment" else {}
+        own = {name: each for name, each in settings.values.items() if name in LAID_OUT}
+        drawn = f"Settings.of({own!r}).laid_out(shown.figure)" if own else "shown.figure"
+        within = [*([f"drawn_as({colors!r})"] * bool(colors)), *([f"functions_shown_as({names!r})"] * bool(names))]
         if figure and (scales := self._scales_of(figure)):
             drawn += f".scaled({', '.join(f'{name}={scale!r}' for name, scale in scales.items())})"
         lines = [
             *("import polarbear as pb", f"from {package} import {room}" if package else f"import {room}"),
+            *(["from polarbear.assess.functions import functions_shown_as"] if names else []),
             *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
             *([f"from polarbear.web.identity import {', '.join(used)}"] if used else []),
-            *(["from polarbear.web.settings import Settings"] if figure and drawn.startswith(sized) else []),
+            *(["from polarbear.web.settings import Settings"] if figure and own else []),
             "",
             f"{kind.needs.lower()} = {_loading(kind.needs, path, sources, runs)}",
             *(f"{name} = {loaded}" for name, loaded in opened.items()),
-            *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
+            *([f"with {', '.join(within)}:", f"    {made}"] if within else [made]),
             "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
         ]
         return "\n".join(lines) + "\n"

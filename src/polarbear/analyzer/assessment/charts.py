@@ -148,8 +148,8 @@ def runtime_distributions(
         figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
     )
     if missing := len(backdrop.others) - behind:
-        sets = plural(len(backdrop.others), "data set")
-        lacking = f" Of {sets} for the background {missing} lack{'s' * (missing == 1)} some of these functions."
+        lack = f"{missing} lack{'s' * (missing == 1)} some of these functions."
+        lacking = f" Of {plural(len(backdrop.others), 'data set')} for the background {lack}"
         figure = replace(figure, caption=figure.caption + lacking)
     rows = by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
     return exhibit(figure, f"runtime-distributions {scope}", ("algorithm", cost, "share"), rows, scope)
@@ -172,8 +172,7 @@ def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], scope: str)
     names = assessment.ranked(cells[0].dimension)
     index = _index(assessment, cells)
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
-    several = len({cell.suite for cell in cells}) > 1
-    functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
+    functions = shown_functions(cells, numbers=True)
     target = _target_name(cells[0], index)
     label = "ERT / dimension" if cells[0].dimension else "ERT"
     figure = figures.heat_map(
@@ -335,6 +334,13 @@ def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> 
     figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
     rows, columns = zip(budgets, *quantiles, strict=True), ("evaluations", "q25", "median", "q75")
     return exhibit(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.title)
+
+
+def shown_functions(cells: Sequence[Cell], *, numbers: bool = False) -> list[str]:
+    """The names of the functions in figures, with their suites if there are several; or `numbers` of those without."""
+    if len({cell.suite for cell in cells}) > 1:
+        return [f"{cell.suite} {cell.shown}".strip() for cell in cells]
+    return [cell.function if numbers and cell.shown == cell.label else cell.shown for cell in cells]
 
 
 def exhibit(

@@ -19,7 +19,7 @@ from polarbear.assess import (
     log_targets,
     step_functions,
 )
-from polarbear.assess.functions import function_group, function_name
+from polarbear.assess.functions import function_group, function_name, shown_function
 from polarbear.assess.step_functions import StepFunction
 from polarbear.assess.trials import function_label, is_lost
 from polarbear.records import FloatArray, Outcome, Run, log_times
@@ -79,6 +79,11 @@ class Cell:
         """As `name`, with the function's own name: ``"bbob f3 Rastrigin separable in 5-D"``."""
         suffix = f" in {self.dimension}-D" if self.dimension else ""
         return f"{self.suite} {function_name(self.suite, self.function)}{suffix}".strip()
+
+    @property
+    def shown(self) -> str:
+        """As `label`, unless `polarbear.assess.functions.functions_shown_as` has given the function another name."""
+        return shown_function(self.suite, self.function) or self.label
 
     @property
     def group(self) -> str:

@@ -17,12 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from polarbear.figures.marks import Cells, EndLabel, Mark, PointLabel
-from polarbear.figures.panels import Bar, Drawing, Entry, Key, Panel
+from polarbear.figures.panels import MARGIN, Bar, Drawing, Entry, Key, Panel
 from polarbear.figures.render.matplotlib_axes import BRIEF, COUNTS, apply, thin_out
 from polarbear.figures.render.matplotlib_marks import draw_end_labels, draw_mark, draw_point_labels, norm_of
 from polarbear.figures.style import BODY, INK, MUTED, SMALL, SURFACE, literal
@@ -63,11 +64,15 @@ _STYLE: dict[str, Any] = {
     "path.simplify_threshold": 0.3,
     "legend.frameon": False,
     "legend.fontsize": SMALL,
-    "figure.constrained_layout.h_pad": 0.04,
-    "figure.constrained_layout.w_pad": 0.04,
+    "figure.constrained_layout.h_pad": MARGIN,
+    "figure.constrained_layout.w_pad": MARGIN,
 }
 
 
+_PLACES = {"above": "outside upper left", "below": "outside lower left", "right": "outside right upper"}
+"""Of a figure's key."""
+_BESIDE = {"above": ("lower left", (0, 1)), "below": ("upper left", (0, -0.2)), "right": ("upper left", (1, 1))}
+"""Of a key beside axes: which corner of it lies where, in widths and heights of the axes."""
 _PATH, _DECIMALS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d\d)\d+")
 """Paths in SVG, and what of their coordinates, in points, nobody sees."""
 
@@ -105,10 +110,11 @@ def svg(figure: Figure) -> str:
 def draw(drawing: Drawing) -> Figure:
     """Draw a figure: first the marks with fixed positions, then text that is placed where there is room."""
     figure = blank(drawing.width, drawing.height)
+    figure.set_facecolor(drawing.paper[0])
     axes = _axes(figure, drawing)
     _panels(axes, drawing)
     if drawing.key:
-        _figure_key(figure, drawing.key, drawing)
+        _figure_key(figure, axes[0], drawing.key, drawing)
     _texts(axes, drawing)
     return figure
 
@@ -125,7 +131,9 @@ def draw_on(drawing: Drawing, axes: Axes | Sequence[Axes]) -> None:
             f"such as plt.subplots({len(drawing.panels)})[1]"
         )
     _panels(given, drawing)
-    if drawing.key:
+    if drawing.key and drawing.key.place.startswith("inside"):
+        _inner_key(given[0], drawing.key, drawing)
+    elif drawing.key:
         _panel_key(given[0], drawing.key, drawing)
     _texts(given, drawing)
 
@@ -154,8 +162,9 @@ def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:
         height_ratios=heights,
         gridspec_kw=spaces,
     )
-    if drawing.joined:
-        figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
+    across, down = drawing.margins
+    pads = {"h_pad": 0.028, "hspace": 0, "wspace": 0.02} if drawing.joined else {"h_pad": down}
+    figure.get_layout_engine().set(w_pad=across, **pads)  # pyright: ignore
     axes: list[Axes] = grid.ravel().tolist()
     for unused in axes[count:]:
         unused.remove()
@@ -165,6 +174,7 @@ def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:
 def _panel(ax: Axes, panel: Panel, drawing: Drawing) -> None:
     if panel.behind:
         behind = ax.twinx()
+        behind.set_facecolor(drawing.ground(panel))
         for mark in panel.behind.marks:
             draw_mark(mark, behind, drawing)
         apply(behind, "y", panel.behind.y, side="right")
@@ -174,8 +184,7 @@ def _panel(ax: Axes, panel: Panel, drawing: Drawing) -> None:
     apply(ax, "y", panel.y)
     if panel.equal:
         ax.set_aspect("equal")
-    if panel.ground:
-        ax.set_facecolor(panel.ground)
+    ax.set_facecolor(drawing.ground(panel))
     if panel.title:
         ax.set_title(panel.title, fontsize=SMALL, pad=8)
     if panel.bar:
@@ -203,14 +212,24 @@ def _fit(ax: Axes, marks: list[Mark], drawing: Drawing) -> None:
             draw_end_labels(ax, ends, drawing)
 
 
-def _figure_key(figure: Figure, key: Key, drawing: Drawing) -> None:
+def _figure_key(figure: Figure, first: Axes, key: Key, drawing: Drawing) -> None:
+    if key.place.startswith("inside"):
+        _inner_key(first, key, drawing)
+        return
     areas = all(not entry.width and not entry.symbol for entry in key.entries)
     spacing: dict[str, float] = (
         {"handlelength": 1.2, "columnspacing": 1.4, "borderaxespad": 0.2}
         if areas
         else {"handlelength": 1.4, "columnspacing": 1.2, "handletextpad": 0.5, "labelspacing": 0.3, "borderpad": 0}
     )
-    _key(figure, key, drawing, loc="outside upper left", **spacing)
+    _key(figure, key, drawing, loc=_PLACES[key.place], **spacing)
+
+
+def _inner_key(ax: Axes, key: Key, drawing: Drawing) -> None:
+    """A legend in a corner of a panel, above its marks."""
+    legend = _key(ax, key, drawing, loc=key.place.removeprefix("inside "), handlelength=1.6, frameon=True)
+    legend.set_zorder(10)
+    legend.get_frame().set(facecolor=drawing.ground(drawing.panels[0]), edgecolor="none", alpha=0.8)
 
 
 def _panel_key(ax: Axes, key: Key, drawing: Drawing) -> None:
@@ -220,10 +239,11 @@ def _panel_key(ax: Axes, key: Key, drawing: Drawing) -> None:
         if lines
         else {"handlelength": 1, "columnspacing": 1.4, "handletextpad": 0.4, "borderaxespad": 0.4}
     )
-    _key(ax, key, drawing, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, **spacing)
+    loc, anchor = _BESIDE[key.place]
+    _key(ax, key, drawing, loc=loc, bbox_to_anchor=anchor, borderpad=0, **spacing)
 
 
-def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> None:
+def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> Legend:
     """A legend, read row by row; Matplotlib fills it column by column, and hides texts that begin with "_"."""
     count = len(key.entries)
     by_column = [key.entries[at] for start in range(key.columns) for at in range(start, count, key.columns)]
@@ -232,6 +252,8 @@ def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> No
     )
     for text, entry in zip(legend.get_texts(), by_column, strict=True):
         text.set_text(literal(entry.text))
+        text.set_fontweight("bold" if entry.bold else "normal")
+    return legend
 
 
 def _sample(entry: Entry, drawing: Drawing) -> Line2D | Patch:

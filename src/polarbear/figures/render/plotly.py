@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.figures.marks import EndLabel, Label, Mark
-from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel, Scale
+from polarbear.figures.panels import MARGIN, Axis, Bar, Drawing, Entry, Panel, Place, Scale
 from polarbear.figures.render.plotly_marks import (
     PIXELS,
     SYMBOLS,
@@ -47,7 +47,7 @@ def draw(
         figure: The figure.
         x: The scale of horizontal axes, in place of their own.
         y: The scale of vertical axes, in place of their own.
-        dark: Whether it stands on a dark page.
+        dark: Whether it stands on a dark page; then it is dark itself, unless it has a `paper` of its own.
         letters: Size of the text, in pixels.
 
     Returns:
@@ -59,7 +59,7 @@ def draw(
         ValueError: If no axis can have the scale asked for; see `Drawing.is_switchable`.
     """
     figure = figure.scaled(x=x, y=y)
-    tint = _on_dark if dark else str
+    tint = _on_dark if dark and figure.paper == (SURFACE, SURFACE) else str
     traces: list[dict[str, Any]] = []
     layout = _layout(figure, tint, letters)
     for at, panel in enumerate(figure.panels):
@@ -77,16 +77,17 @@ def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict
     named = any(isinstance(mark, EndLabel) for mark in marks)
     beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
     rows = [mark.text for mark in marks if isinstance(mark, Label) and mark.left and mark.ends]
+    across, down = ((margin - MARGIN) * _PITCH for margin in figure.margins)
     layout: dict[str, Any] = {
         "height": round(larger * max(300, round(figure.height * _PITCH))),
         "font": {"family": _FONT, "size": letters, "color": tint(INK)},
-        "paper_bgcolor": tint(SURFACE),
-        "plot_bgcolor": tint(SURFACE),
+        "paper_bgcolor": tint(figure.paper[0]),
+        "plot_bgcolor": tint(figure.paper[1]),
         "margin": {
-            "l": larger * max(60, 12 + _LETTER * max(map(len, rows), default=0)),
-            "r": larger * (24 + _LETTER * max(map(len, beside), default=0)),
-            "t": larger * 34,
-            "b": larger * 48,
+            "l": larger * max(60, 12 + _LETTER * max(map(len, rows), default=0)) + across,
+            "r": larger * (24 + _LETTER * max(map(len, beside), default=0)) + across,
+            "t": larger * 34 + down,
+            "b": larger * 48 + down,
         },
         "hovermode": "closest",
         "hoverlabel": {"font": {"family": _FONT}},
@@ -95,9 +96,25 @@ def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict
         "shapes": [],
         "annotations": [],
     }
-    if keyed and not named:
+    if figure.key and figure.key.place != "above":
+        below = (layout["margin"]["b"] + 16) / (layout["height"] - layout["margin"]["t"] - layout["margin"]["b"])
+        layout["legend"] |= _legend(figure.key.place, below, figure.ground(figure.panels[0]), _domain(0, figure))
+    elif keyed and not named:
         layout["legend"] |= {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
     return layout
+
+
+def _legend(place: Place, below: float, ground: str, domain: tuple[list[float], list[float]]) -> dict[str, Any]:
+    """Where a legend stands: `below` the panels by so much of their height, or inside the first, in its domain."""
+    if place == "below":
+        return {"orientation": "h", "x": 0, "y": -below, "yanchor": "top"}
+    _, _, corner = place.partition("inside ")
+    if not corner:
+        return {}
+    yanchor, xanchor = {"upper": "top", "lower": "bottom"}[corner.split()[0]], corner.split()[1]
+    shares = {"left": 0.01, "right": 0.99}[xanchor], {"top": 0.98, "bottom": 0.02}[yanchor]
+    x, y = (low + share * (high - low) for share, (low, high) in zip(shares, domain, strict=True))
+    return {"x": x, "y": y} | {"xanchor": xanchor, "yanchor": yanchor, "bgcolor": f"{ground}CC"}
 
 
 def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
@@ -105,6 +122,9 @@ def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
     rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
     row, column = divmod(at, columns)
     across, down = 0.20 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
+    beside, between = (2 * (margin - MARGIN) for margin in figure.margins)
+    across = max(0.0, across + beside / figure.width) if columns > 1 else 0.0
+    down = max(0.0, down + between / figure.height) if down else 0.0
     width, height = (1 - across * (columns - 1)) / columns, (1 - down * (rows - 1)) / rows
     left, top = column * (width + across), 1 - row * (height + down)
     if figure.heights:
@@ -141,6 +161,11 @@ def _panel(
             traces += [trace | {"yaxis": f"y{second}"} for trace in traces_of(mark, behind)]
     for mark in sorted(panel.marks, key=_layer):
         traces += traces_of(mark, subplot)
+    if figure.ground(panel) == SURFACE != figure.paper[1]:
+        corners = {"x0": 0, "x1": 1, "y0": 0, "y1": 1, "xref": f"x{number} domain", "yref": f"y{number} domain"}
+        layout["shapes"].append(
+            {"type": "rect", "layer": "below", "fillcolor": SURFACE, "line": {"width": 0}, **corners}
+        )
     if panel.title:
         layout["annotations"].append(_heading(panel.title, number, tint))
     if panel.bar:
@@ -201,7 +226,8 @@ def _entry(entry: Entry, subplot: Subplot) -> dict[str, Any]:
         line["dash"] = "dash"
     symbol = entry.symbol or ("" if entry.width else "s")
     marker = {"symbol": SYMBOLS[symbol], "size": 9, "color": color} if symbol else None
-    return legend_entry(mark, escaped(entry.text), subplot, line, marker)
+    text = escaped(entry.text)
+    return legend_entry(mark, f"<b>{text}</b>" if entry.bold else text, subplot, line, marker)
 
 
 def _bar(bar: Bar, subplot: Subplot, up: list[float], tint: Callable[[str], str]) -> dict[str, Any]:
