@@ -3,7 +3,8 @@
 polarbear run examples/noisy/paper.toml --into paper.study --workers 2
 polarbear run examples/noisy/estimator.toml --into estimator.study --workers 2
 polarbear run examples/noisy/perceptron.toml --into perceptron.study --workers 2
-python examples/noisy/paper.py paper.study [folder for figures [estimator.study perceptron.study]]
+polarbear run examples/noisy/uncertainty.toml --into uncertainty.study --workers 2
+python examples/noisy/paper.py paper.study [folder for figures [estimator.study perceptron.study uncertainty.study]]
 
 Everything is computed twice, for the points that are recommended and, as in the paper, for the best ones in hindsight.
 """
@@ -65,6 +66,8 @@ PUBLISHED = {
 """Table 5 of the paper: CMA-ES, UH-CMA-ES, RB-PEM, probe and switch."""
 STARS = ((0.001, "\\*\\*\\*"), (0.01, "\\*\\*"), (0.05, "\\*"), (1.0, ""))
 THRESHOLDS = (0.12, 0.22)
+SWEPT = (200, 500)
+"""Budgets of figure 15b, in evaluations per variable."""
 
 
 def show(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
@@ -387,12 +390,15 @@ def thresholds(table: pl.DataFrame) -> Figure:
 
 
 def calibration(table: pl.DataFrame) -> None:
-    """How well P tells where RB-PEM is better: areas under the curve, and thresholds on an instance held out."""
+    """How well P tells where RB-PEM is better: areas under the curve, and thresholds on instances held out."""
     rows: list[Sequence[str]] = []
+    numbers = sorted({int(instance) for instance in table["instance"]})
+    first, held_out = numbers[: max(1, len(numbers) // 3)], numbers[max(1, len(numbers) // 3) :]
+    assert held_out, f"instance {numbers[0]} is the only one; calibration takes two or more, as the paper 15"
     for by in BOTH:
         for budget in (200, 500):
             _, instances, probe, gain = problems(table, budget, by)
-            train = instances == "1"
+            train = np.isin(instances, [str(instance) for instance in first])
             tau = best_threshold(probe[train], gain[train])
             cells = [f"{by}, {budget} d", f"{area_under(probe, gain):.2f}", f"{tau:.2f}"]
             for threshold in (tau, *THRESHOLDS, 0.0, 0.51):
@@ -402,32 +408,48 @@ def calibration(table: pl.DataFrame) -> None:
     head = [
         "",
         "AUC",
-        "τ of instance 1",
+        f"τ of instances {first[0]} to {first[-1]}",
         "with it",
         *(f"τ = {t}" for t in THRESHOLDS),
         "always RB-PEM",
         "always CMA-ES",
     ]
-    show("Calibration: right choices and regret on instance 2", head, iter(rows))
+    show(f"Calibration: right choices and regret on instances {held_out[0]} to {held_out[-1]}", head, iter(rows))
     head = ["λ", *(f"{by}, {budget} d" for by in BOTH for budget in (200, 500))]
     show("Figure 13: AUC by the size of the probe, d = 40", head, areas(at(table, dimension=40)))
 
 
 def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
     """Areas under the curve with P of one set of λ candidates for each instance."""
+    instances = sorted({int(instance) for instance in table["instance"]})
     for population in (4, 8, 16, 32):
-        own = {(function, str(instance)): probe for function, instance, probe in probes(40, [1, 2], population, 1)}
+        own = {(function, str(instance)): probe for function, instance, probe in probes(40, instances, population, 1)}
         cells: list[str] = []
         for by in BOTH:
             for budget in (200, 500):
-                functions, instances, _, gain = problems(table, budget, by)
-                scores = np.array([own[int(f), str(i)] for f, i in zip(functions, instances, strict=True)])
+                functions, each, _, gain = problems(table, budget, by)
+                scores = np.array([own[int(f), str(i)] for f, i in zip(functions, each, strict=True)])
                 cells.append(f"{area_under(scores, gain):.2f}")
         yield [str(population), *cells]
 
 
-def main(study: str, folder: Path, settings: str = "", training: str = "") -> None:
-    """Print tables and draw figures; those of the settings and of the perceptron by studies of their own."""
+def sweep(table: pl.DataFrame) -> None:
+    """Figure 15b: how often UH-CMA-ES is better than two others, by how often it may evaluate a point."""
+    names = [name for name in table["algorithm"].unique(maintain_order=True) if name.startswith("UH-CMA-ES")]
+    for against in (BASELINE, SWITCH):
+        rows = (
+            [
+                f"{name}, {by}",
+                *(percent(share_of_wins(at(pairs(table, name, against, by), budget))) for budget in SWEPT),
+            ]
+            for by in BOTH
+            for name in names
+        )
+        show(f"Figure 15b: better than {against}", ["", *(f"{budget} d" for budget in SWEPT)], rows)
+
+
+def main(study: str, folder: Path, settings: str = "", training: str = "", evaluations: str = "") -> None:
+    """Print tables and draw figures; those of the settings, the perceptron and UH-CMA-ES by studies of their own."""
     runs, typical = list(pb.store.read(study)), typical_probes()
     table = frame(runs)
     noisy, gap = noisy_functions(typical)
@@ -448,6 +470,8 @@ def main(study: str, folder: Path, settings: str = "", training: str = "") -> No
         drawn["settings"] = estimator(frame(pb.store.read(settings), (20, 50, 100)))
     if training:
         drawn["perceptron"] = perceptron(pb.store.read(training))
+    if evaluations:
+        sweep(frame(pb.store.read(evaluations), SWEPT))
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
         figure.save(folder / f"noisy-{name}.png")

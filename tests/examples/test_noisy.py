@@ -109,6 +109,45 @@ def test_settings_and_tasks_are_those_that_the_figures_name(figures):
     assert set(figures.FOLLOWED) | set(figures.RIVALS) <= set(read_plan(FOLDER / "paper.toml").algorithms)
 
 
+def test_wins_of_uh_cma_es_are_told_by_evaluations_and_budget(numbers, figures, capsys):
+    """With 10 evaluations it wins on one of two functions by 200 d; on both by 500 d, and never in hindsight."""
+    paper = _module("paper")
+    names = [name for name in read_plan(FOLDER / "uncertainty.toml").algorithms if name.startswith("UH-CMA-ES")]
+    assert names == ["UH-CMA-ES, 1", "UH-CMA-ES, 10", "UH-CMA-ES, 30"]
+    better = {(200, 108): True, (200, 110): False, (500, 108): True, (500, 110): True}
+    rows = [
+        {"algorithm": name, "function": function, "dimension": 40, "instance": "1", "seed": 0, "budget": budget}
+        | {"recommended": -1.0 if won and name.endswith("10") else 0.0, "probe": 0.2}
+        | {"hindsight": float(name.startswith("UH"))}
+        for name in ("CMA-ES", "probe and switch", *names)
+        for (budget, function), won in better.items()
+    ]
+    paper.sweep(pl.DataFrame(rows))
+    printed = capsys.readouterr().out
+    assert printed.count("| UH-CMA-ES, 10, recommended | 75% (50% to 100%) | 100% (100% to 100%) |") == 2
+    assert printed.count("| UH-CMA-ES, 30, recommended | 50% (50% to 50%) | 50% (50% to 50%) |") == 2
+    assert printed.count("| UH-CMA-ES, 1, hindsight | 0% (0% to 0%) | 0% (0% to 0%) |") == 2
+
+
+def test_a_threshold_is_chosen_on_the_first_third_of_the_instances(numbers, figures, capsys):
+    """Fifteen instances: RB-PEM is better above P = 0.2 on the first five, below it on the others."""
+    paper, instances = _module("paper"), range(1, 16)
+    rows = []
+    for function, instance in itertools.product((108, 110, 111, 113), instances):
+        probe = 0.1 if function < 111 else 0.3
+        gain = (1.0 if probe > 0.2 else -1.0) * (1.0 if instance <= 5 else -1.0)
+        for name, value in (("CMA-ES", 0.0), ("RB-PEM", -gain), ("probe and switch", 0.0)):
+            row = {"algorithm": name, "function": function, "dimension": 20, "instance": str(instance), "seed": 0}
+            row |= {"recommended": value, "hindsight": value, "probe": probe}
+            rows += [row | {"budget": budget} for budget in (200, 500)]
+    rows += [row | {"dimension": 40, "function": 101} for row in rows if row["function"] == 108]
+    paper.calibration(pl.DataFrame(rows))
+    printed = capsys.readouterr().out
+    assert "right choices and regret on instances 6 to 15" in printed
+    assert "| τ of instances 1 to 5 |" in printed
+    assert "| 0%, " in next(line for line in printed.splitlines() if line.startswith("| recommended, 200 d"))
+
+
 def test_whiskers_reach_to_the_last_value_within_one_and_a_half_boxes(figures):
     values = np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 30])  # quartiles 2 and 6: whiskers to 0 and 7
     marks = {mark.name: mark for mark in figures.boxes([("A", values)], "#000000")}
