@@ -4,6 +4,7 @@ A block with a title is written to the file of that name. On pages of numbered t
 of the lines of a console those run that begin with ``$ polarbear`` or ``$ python``.
 """
 
+import gc
 import os
 import re
 import shlex
@@ -118,3 +119,9 @@ LONGEST = (
 def pytest_collection_modifyitems(items):
     """The longest files first, the others in their order."""
     items.sort(key=lambda item: LONGEST.index(file) if (file := item.nodeid.partition("::")[0]) in LONGEST else 99)
+
+
+def pytest_collection_finish():
+    """Keep what the collection made, which stays to the end, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()

@@ -16,7 +16,9 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         *("polarbear.cli.app", "polarbear.study", "polarbear.analyzer.assessment", "polarbear.landscape"),
-        *("scipy.stats", "scipy.optimize", "matplotlib.figure", "polarbear.cli.commands"),
+        *("polarbear.cli.commands", "polarbear.cli.console", "polarbear.configure", "polarbear.conformance"),
+        *("scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+        *("ConfigSpace", "cma", "filelock", "ioh", "jinja2"),  # not polars, whose threads do not outlive a fork
     ]
 )
 LONGEST = 120

@@ -7,7 +7,6 @@ whole process do not meet each other in a worker's threads.
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 import platform
 import threading
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures import wait as await_all
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import cloudpickle
 
@@ -27,6 +26,9 @@ from polarbear.experiment.machine import OversubscriptionWarning, oversubscripti
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import MOMENT, WorkerDied
 from polarbear.experiment.run import Task
+
+if TYPE_CHECKING:
+    import asyncio
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -138,6 +140,8 @@ class DaskExecutor(Apart):
     """
 
     def __init__(self, client: Any, *, security: Any = None, in_flight: int = IN_FLIGHT) -> None:
+        from asyncio import Lock  # slow to import, for every worker that starts
+
         super().__init__(in_flight)
         self._own_client = isinstance(client, str)
         if self._own_client:
@@ -151,7 +155,7 @@ class DaskExecutor(Apart):
         self._client = client
         self._scheduler: str = client.scheduler.address
         self._futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
-        self._suspects = asyncio.Lock()
+        self._suspects = Lock()
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 import functools
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
@@ -24,7 +26,7 @@ from matplotlib.ticker import MaxNLocator
 
 from polarbear.figures.marks import Cells, EndLabel, Mark, PointLabel
 from polarbear.figures.panels import MARGIN, Bar, Drawing, Entry, Key, Panel
-from polarbear.figures.render.matplotlib_axes import BRIEF, COUNTS, apply, thin_out
+from polarbear.figures.render.matplotlib_axes import BRIEF, COUNTS, apply, figure_of, lay_out, thin_out
 from polarbear.figures.render.matplotlib_marks import draw_end_labels, draw_mark, draw_point_labels, norm_of
 from polarbear.figures.style import BODY, INK, MUTED, SMALL, SURFACE, literal
 
@@ -101,9 +103,28 @@ def blank(width: float, height: float) -> Figure:
 def svg(figure: Figure) -> str:
     """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike wherever it is shown."""
     text = io.StringIO()
-    with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
+    with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}), _laid_out(figure):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), text.getvalue())
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Generator[None]:
+    """Lay a figure out as SVG, once; Matplotlib draws one that lays itself out twice, to throw the first away."""
+    if (engine := figure.get_layout_engine()) is None:
+        yield
+        return
+    canvas, dpi = figure.canvas, figure.dpi
+    try:
+        figure.set_canvas(FigureCanvasSVG(figure))
+        figure.dpi = 72
+        lay_out(figure)
+        figure.dpi = dpi
+        figure.set_layout_engine(None)
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_canvas(canvas)
 
 
 @styled
@@ -144,10 +165,22 @@ def _panels(axes: Sequence[Axes], drawing: Drawing) -> None:
 
 
 def _texts(axes: Sequence[Axes], drawing: Drawing) -> None:
-    for ax, panel in zip(axes, drawing.panels, strict=True):
-        _fit(ax, list(dropwhile(_is_fixed, panel.marks)), drawing)
-        if panel.x.sparse:
-            thin_out(ax)
+    """Text is placed in all panels as they are laid out before, and ticks are thinned out beside it."""
+    rest = [list(dropwhile(_is_fixed, panel.marks)) for panel in drawing.panels]
+    sparse = [ax for ax, panel in zip(axes, drawing.panels, strict=True) if panel.x.sparse]
+    if any(rest):
+        _lay_out(axes)
+    for ax, marks in zip(axes, rest, strict=True):
+        _fit(ax, marks, drawing)
+    if sparse:
+        _lay_out(axes)
+    for ax in sparse:
+        thin_out(ax)
+
+
+def _lay_out(axes: Sequence[Axes]) -> None:
+    for figure in dict.fromkeys(figure_of(ax) for ax in axes):
+        lay_out(figure)
 
 
 def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:

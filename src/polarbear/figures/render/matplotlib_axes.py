@@ -96,9 +96,17 @@ def _log_ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
     own.set_minor_formatter(NullFormatter())
 
 
+def lay_out(figure: Figure) -> None:
+    """Give panels and texts the places at which the figure will be drawn, as it is now."""
+    if figure.axes and (engine := figure.get_layout_engine()):
+        engine.execute(figure)
+    for ax in figure.axes:
+        if ax.get_axes_locator() is None:  # colour bars have their own
+            ax.apply_aspect()
+
+
 def thin_out(ax: Axes) -> None:
     """Leave out labels of the horizontal axis that would touch others; that of the last tick stays."""
-    figure_of(ax).draw_without_rendering()
     labels = ax.get_xticklabels()
     boxes = [label.get_window_extent() for label in labels]
     space = boxes[0].height / 3

@@ -171,7 +171,6 @@ def norm_of(shades: Shades) -> tuple[Normalize, Colormap]:
 @draw_mark.register
 def _(mark: Cells, ax: Axes, _drawing: Drawing) -> None:
     norm, colors = norm_of(mark.shades)
-    figure_of(ax).draw_without_rendering()  # only then does a cell have its size
     size = mark.size or _largest(mark, ax)
     for k, (left, right, y, value) in enumerate(zip(mark.x, mark.x_end, mark.y, mark.value, strict=True)):
         color: Any = _BEYOND if np.isinf(value) else colors(norm(float(value)))
@@ -252,7 +251,6 @@ def draw_end_labels(ax: Axes, labels: Sequence[EndLabel], drawing: Drawing) -> N
         if _fractions(ax, [(label.x, label.y)])[0, 0] < 0.995:
             across, level = [label.x, right], [label.y, label.y]
             ax.plot(across, level, color=color, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1.5, gid="lead")
-    figure.draw_without_rendering()
     size = SMALL if drawing.width > 5 else SMALL - 0.5
     ends = _fractions(ax, [(right, label.y) for label in labels])[:, 1].tolist()
     gap = 1.3 * size / 72 / (ax.bbox.height / figure.dpi)
@@ -279,7 +277,6 @@ def draw_end_labels(ax: Axes, labels: Sequence[EndLabel], drawing: Drawing) -> N
 def draw_point_labels(ax: Axes, labels: Sequence[PointLabel], drawing: Drawing) -> None:
     """Small text at the lower right of points, off a rising line, moved apart where it would overlap."""
     figure = figure_of(ax)
-    figure.draw_without_rendering()
     gap = 1.15 * MICRO / 72 / (ax.bbox.height / figure.dpi)
     for at in dict.fromkeys(label.x for label in labels):
         here = [label for label in labels if label.x == at]
