@@ -9,6 +9,7 @@ import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from polarbear.analyzer import answer, report
 from polarbear.analyzer.page import color_order, render
 from polarbear.analyzer.report_tables import rounds
 from polarbear.analyzer.settings import as_study_file, as_toml
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, Rows
 from polarbear.inference import Check
 from polarbear.racing import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
@@ -323,6 +324,25 @@ def test_data_that_is_not_finite_stays_json():
     data = Data.of("x", ("a", "b"), [(np.float64("nan"), -np.inf), (np.int64(3), 0.1)])
     assert json.loads(data.json()) == {"a": [None, 3], "b": ["-inf", 0.1]}
     assert data.csv().splitlines() == ["a,b", ",-inf", "3,0.1"]
+
+
+def test_rows_made_when_they_are_looked_at_are_those_of_a_tuple():
+    made = []
+
+    def make():
+        for number in range(5):
+            made.append(number)
+            yield (np.int64(number),)
+
+    data, all_at_once = Data.of("x", ("a",), Rows(5, make)), Data.of("x", ("a",), ((number,) for number in range(5)))
+    assert not made
+    assert (data.rows[:2], made) == (((0,), (1,)), [0, 1])
+    ends = (None, -7, -2, 0, 1, 4, 7)
+    for at in (0, 4, -1, -5, *(slice(*each) for each in product(ends, ends, (None, 1, 2, -1, -2)))):
+        assert data.rows[at] == all_at_once.rows[at]
+    assert (len(data.rows), data, data.json()) == (5, all_at_once, all_at_once.json())
+    with pytest.raises(IndexError):
+        data.rows[5]
 
 
 MARKUP = r"1*2*3_a_ `x` | <b>&amp;</b> [y](z) \ ~~n~~ # $"

@@ -1,9 +1,12 @@
 """Who may ask the server, what it tells browsers, and what it never reads."""
 
 import json
+import math
 import re
+import struct
 import threading
 import zipfile
+from base64 import b64decode
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener, urlopen
@@ -11,6 +14,7 @@ from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, bu
 import pytest
 
 from polarbear import store
+from polarbear.figures.render.plotly import draw
 from polarbear.web import Sources, View
 
 pytest.importorskip("dash", reason="dash is not installed")
@@ -195,6 +199,16 @@ class TestAddress:
     def test_that_is_wrong_is_answered(self, path, search, complaint):
         with pytest.raises(ValueError, match=complaint):
             Address.of(path, search, self.STUDIES)
+
+    def test_draws_coordinates_as_bytes(self, sources):
+        address = Address.of("/fixed-target/runtime-distribution", "?study=runs", self.STUDIES)
+        figure = address.view.figure(sources)
+        assert any(None in trace["x"] for trace in draw(figure)["data"])
+        for packed, plain in zip(address.drawn(figure)["data"], draw(figure)["data"], strict=True):
+            for name in ("x", "y"):
+                assert packed[name]["dtype"] == "f8"
+                numbers = struct.iter_unpack("<d", b64decode(packed[name]["bdata"]))
+                assert [None if math.isnan(number) else number for (number,) in numbers] == plain[name]
 
     def test_says_which_rows_are_shown_in_which_order(self, sources):
         data = View("loaded", "runs").data(sources)

@@ -38,14 +38,19 @@ def attained_share(runs: Sequence[Curve], *, values: Bounds | Sequence[Bounds]) 
         ValueError: If there are not as many bounds as runs.
     """
     functions = step_functions(runs)
-    bounds = [values] * len(functions) if isinstance(values, Bounds) else list(values)
-    if len(bounds) != len(functions):
+    levels = [np.append(run.before, run.y) for run in functions]
+    if isinstance(values, Bounds):
+        ends = np.cumsum([level.size for level in levels])
+        scaled = np.split(values.scaled(np.concatenate(levels)), ends[:-1])
+    elif len(values) == len(functions):
+        scaled = [bound.scaled(level) for bound, level in zip(values, levels, strict=True)]
+    else:
         raise ValueError(
-            f"there are {len(bounds)} bounds for {len(functions)} runs; give one for each, or a single one"
+            f"there are {len(values)} bounds for {len(functions)} runs; give one for each, or a single one"
         )
     return tuple(
-        StepFunction.known(run.x, 1 - bound.scaled(run.y), float(1 - bound.scaled(run.before)), run.until)
-        for run, bound in zip(functions, bounds, strict=True)
+        StepFunction.known(run.x, 1 - share[1:], float(1 - share[0]), run.until)
+        for run, share in zip(functions, scaled, strict=True)
     )
 
 

@@ -69,18 +69,20 @@ def summarize_values(
     count = (~np.isnan(values)).sum(axis=0)
     usable = np.unique(count[(count > 0) & (omit_unknown | (count == len(values)))])
 
+    samples = [(count == known, ordered[:known, count == known]) for known in usable]
+
     def each(statistic: Callable[[FloatArray], FloatArray], shape: tuple[int, ...] = ()) -> FloatArray:
         result = np.full((*shape, values.shape[1]), np.nan)
-        for known in usable:
+        for where, sample in samples:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what is too large is infinite
-                result[..., count == known] = statistic(ordered[:known, count == known])
+                result[..., where] = statistic(sample)
         return result
 
     return ValueSummary(
         count=count,
         mean=each(lambda sample: sample.mean(axis=0)),
         geometric_mean=each(_geometric_mean),
-        median=each(lambda sample: np.median(sample, axis=0)),
+        median=each(lambda sample: sample[(len(sample) - 1) // 2 : len(sample) // 2 + 1].mean(axis=0)),
         standard_deviation=each(_standard_deviation),
         levels=shares,
         quantiles=each(lambda sample: sample[runs_making(shares, len(sample)) - 1], shares.shape),

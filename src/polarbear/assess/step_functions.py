@@ -153,8 +153,12 @@ def step_functions(
 
 def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
     """Best-so-far values at the times, (runs, times): +inf before a run's first value, NaN where it is unknown."""
-    at = np.atleast_1d(floats(times))
-    return np.stack([function(at) for function in step_functions(runs)])
+    at, functions = np.atleast_1d(floats(times)), step_functions(runs)
+    levels = np.concatenate([level for each in functions for level in ([each.before], each.y)])
+    starts = np.cumsum([0, *(each.y.size + 1 for each in functions[:-1])])
+    steps = np.stack([each.x.searchsorted(at, side="right") for each in functions])
+    until = np.array([each.until for each in functions])
+    return np.where(at < until[:, np.newaxis], levels[starts[:, np.newaxis] + steps], np.nan)
 
 
 def from_smallest_budget(runs: Sequence[Curve], budgets: Sequence[float]) -> StepFunction:

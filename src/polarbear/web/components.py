@@ -4,7 +4,7 @@
 # (dash declares its components without types)
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast, get_args
 
 from dash import dcc, html
@@ -222,17 +222,18 @@ def _head(name: str, address: Address) -> Any:
     return html.Th(link, scope="col", **{"aria-sort": order})
 
 
-def _chosen(data: Data, address: Address) -> list[tuple[Any, ...]]:
+def _chosen(data: Data, address: Address) -> Sequence[tuple[Any, ...]]:
     """The rows that hold the text looked for, sorted; numbers before text, what is unknown last."""
-    words = address.look.get("find", "").lower()
-    rows = [row for row in data.rows if not words or any(words in str(cell).lower() for cell in row)]
+    rows = data.rows
+    if words := address.look.get("find", "").lower():
+        rows = [row for row in rows if any(words in str(cell).lower() for cell in row)]
     by = address.look.get("sort", "")
     if by.removeprefix("-") in data.columns:
         at = data.columns.index(by.removeprefix("-"))
         known = [row for row in rows if row[at] is not None]
         known.sort(key=lambda row: _order(row[at]), reverse=by.startswith("-"))
         return [*known, *(row for row in rows if row[at] is None)]
-    return list(rows)
+    return rows
 
 
 def _order(cell: Any) -> tuple[bool, float, str]:

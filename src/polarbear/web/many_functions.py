@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from polarbear.assess.report import (
     value_samples,
     value_statistics,
 )
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, Rows
 from polarbear.web import fixed_budget, fixed_target
 from polarbear.web.across import Chart, charted
 from polarbear.web.attainment import scope_of
 from polarbear.web.coco import Function, of_function
 from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic
 from polarbear.web.fixed_target import Penalty
-from polarbear.web.kind import Dimension, Layout, Shown, Text, budget_in, numbers_in, view, within
+from polarbear.web.kind import Dimension, Layout, Shown, Text, budget_in, cell_of, numbers_in, view, within
 from polarbear.web.samples import Around
 
 OneTarget = Annotated[str, Text("target", "1")]
@@ -116,7 +116,11 @@ def values_over_functions(assessment: Assessment, dimension: Dimension, statisti
 @view("coco", "Runtime distributions side by side")
 def distribution_grid(assessment: Assessment, dimension: Dimension) -> Shown:
     """Share of targets reached over the budget, with simulated restarts, on every function."""
-    return _side_by_side(assessment, dimension, "Runtime distributions", fixed_target.runtime_distribution)
+
+    def show(part: Assessment, problem: str) -> Shown:  # of which other views show distributions as well
+        return fixed_target.coco_chart(part, [cell_of(part, problem)], problem)
+
+    return _side_by_side(assessment, dimension, "Runtime distributions", show)
 
 
 def _side_by_side(
@@ -129,11 +133,12 @@ def _side_by_side(
     drawn = figures.grid({name: each.figure for name, each in shown.items() if each.figure})
     first = next(iter(shown.values())).data
     scope = f"all functions in {scope_of(dimension)}" if dimension != "any" else scope_of(dimension)
-    data = Data(
-        "-".join(f"{title} {dimension}".lower().split()),
-        ("function", *first.columns),
-        tuple((name, *row) for name, each in shown.items() for row in each.data.rows),
-    )
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        return ((name, *row) for name, each in shown.items() for row in each.data.rows)
+
+    size = sum(len(each.data.rows) for each in shown.values())
+    data = Data("-".join(f"{title} {dimension}".lower().split()), ("function", *first.columns), Rows(size, rows))
     return Shown(data, replace(drawn, title=f"{title}, {scope}"))
 
 

@@ -25,7 +25,7 @@ from polarbear.assess import (
 )
 from polarbear.assess import attainment_ecdf as share_attained
 from polarbear.assess.functions import function_name
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, Rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
 from polarbear.assess.trials import function_label
@@ -359,12 +359,13 @@ def surface(
     return exhibit(figure, name, ("evaluations", "value", "share"), rows, scope)
 
 
-def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Rows:
     """A row for each entry of an algorithm's columns, with its name first."""
-    plain = {
-        name: [each.tolist() if isinstance(each, np.ndarray) else each for each in own] for name, own in columns.items()
-    }
-    return ((name, *row) for name, own in plain.items() for row in zip(*own, strict=True))
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
+
+    return Rows(sum(len(own[0]) for own in columns.values()), rows)
 
 
 def labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
@@ -374,7 +375,7 @@ def labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
 
 def _thinned(distribution: RuntimeDistribution) -> FloatArray:
     """Some of the runtimes at which the distribution steps: all of a few, else evenly many per decade."""
-    runtimes = np.unique(distribution.runtimes)
+    runtimes = distribution.runtimes[np.diff(distribution.runtimes, prepend=-np.inf) > 0]
     if runtimes.size <= _STEPS:
         return runtimes
     wanted = Bounds.of(runtimes, log=True).spaced(_STEPS)

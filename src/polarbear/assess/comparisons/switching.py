@@ -144,10 +144,10 @@ def dynamic_virtual_best(
     hits = {name: floats(times) for name, times in runtimes.items()}
     if wrong := [name for name, times in hits.items() if times.shape[1:] != at.shape]:
         raise ValueError(f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; there are {at.size} targets")
-    able = {name: (hits[name], floats(evaluations[name])) for name in hits if np.isfinite(hits[name][:, -1]).any()}
+    able = {name: times for name, times in hits.items() if np.isfinite(times[:, -1]).any()}
     if not able:
         return None
-    runs = _Runs(able, at)
+    runs = _Runs.of(able, evaluations, at)
     static, policy = runs.best(0), runs.best(most)
     valued = [found for _ in range(splits if held_out else 0) if (found := _split(runs, most, draws, rng))]
     promised, kept, chances = np.array(valued).reshape(-1, 3).T
@@ -294,10 +294,17 @@ def _pairs(table: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runtimes (runs, targets) and evaluations (runs,) of each algorithm, and the targets."""
+    """Runtimes (runs, targets) and evaluations (runs,) of all algorithms, which rows are whose, and the targets."""
 
-    own: Mapping[str, tuple[FloatArray, FloatArray]]
+    hits: FloatArray
+    spent: FloatArray
+    own: Mapping[str, slice]
     targets: FloatArray
+
+    @classmethod
+    def of(cls, hits: Mapping[str, FloatArray], spent: Mapping[str, ArrayLike], targets: FloatArray) -> _Runs:
+        every = np.concatenate(list(hits.values())), np.concatenate([floats(spent[name]) for name in hits])
+        return cls(*every, _slices({name: len(times) for name, times in hits.items()}), targets)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -306,11 +313,9 @@ class _Runs:
     @cached_property
     def erts(self) -> FloatArray:
         """(algorithms, targets), those of all at once."""
-        hits, spent = (np.concatenate(each) for each in zip(*self.own.values(), strict=True))
-        sizes = [len(each) for _, each in self.own.values()]
         efforts, successes = (
-            np.add.reduceat(each, np.cumsum([0, *sizes[:-1]]), axis=0, dtype=np.float64)
-            for each in (effort(hits, spent), np.isfinite(hits))
+            np.add.reduceat(each, [rows.start for rows in self.own.values()], axis=0, dtype=np.float64)
+            for each in (effort(self.hits, self.spent), np.isfinite(self.hits))
         )
         return _ratio(efforts, successes)
 
@@ -319,12 +324,13 @@ class _Runs:
 
     def halves(self, rng: np.random.Generator) -> tuple[_Runs, _Runs]:
         """Both halves of every algorithm's runs, at random."""
-        orders = {name: rng.permutation(len(spent)) for name, (_, spent) in self.own.items()}
+        orders = {name: rows.start + rng.permutation(rows.stop - rows.start) for name, rows in self.own.items()}
 
         def half(begin: int) -> _Runs:
             chosen = {name: order[begin::2] for name, order in orders.items()}
-            own = {name: (hits[chosen[name]], spent[chosen[name]]) for name, (hits, spent) in self.own.items()}
-            return _Runs(own, self.targets)
+            rows = np.concatenate(list(chosen.values()))
+            own = _slices({name: len(each) for name, each in chosen.items()})
+            return _Runs(self.hits[rows], self.spent[rows], own, self.targets)
 
         return half(1), half(0)
 
@@ -337,15 +343,21 @@ class _Runs:
         """The posterior probability that the second policy is faster than the first; as fast counts half."""
         names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
         used = np.isin(self.targets, [self.targets[-1], *(target for policy in policies for target in policy.targets)])
-        own = [(hits[:, used], spent) for hits, spent in (self.own[name] for name in names)]
+        own = [(self.hits[rows][:, used], self.spent[rows]) for rows in (self.own[name] for name in names)]
         drawn = np.stack([ert_draws(*each, draws=draws, rng=rng) for each in own], axis=1)
         static, dynamic = [policy_cost(policy, drawn, names, self.targets[used]) for policy in policies]
         return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws
 
 
+def _slices(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Which rows are whose."""
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+
 def _split(runs: _Runs, switches: int, draws: int, rng: np.random.Generator) -> tuple[float, float, float] | None:
     """Speed-up promised on one half, kept on the other, and its probability there; None if a half does not say."""
-    if any(len(spent) < 2 for _, spent in runs.own.values()):
+    if any(rows.stop - rows.start < 2 for rows in runs.own.values()):
         return None
     seen, unseen = runs.halves(rng)
     policies = seen.best(0), seen.best(switches)

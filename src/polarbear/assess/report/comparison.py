@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from polarbear.assess.comparisons.samples import check_choice
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, FailedRuns, Subject, check_precisions
 from polarbear.assess.runtimes import Misses, treat_misses
+from polarbear.assess.trials import Trials
 from polarbear.records import FloatArray, log_times
 from polarbear.validation import parse_number, real_number
 
@@ -259,24 +261,27 @@ def _samples(
                 f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "
                 "value as an absolute target"
             )
-        samples = _by_cell(cells, lambda cell, name: _runtimes(cell, name, target, misses))
+        reached = _by_cell(cells, lambda cell, trials: trials.runtimes([target], absolute=cell.absolute)[:, 0])
+        samples = {
+            cell.name: {
+                name: _treated(times, cell, name, target, misses) for name, times in reached[cell.name].items()
+            }
+            for cell in cells
+        }
         treated = "" if misses == "last" else f", misses: {misses}"
         return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}{treated}", samples
     if budget is not None:
         budgets = {cell: _budget(budget, cell) for cell in cells}
         absolute = not subject.knows_optima
         said = budget if isinstance(budget, str) else f"{budget:,.0f}"
-        samples = _by_cell(
-            cells, lambda cell, name: cell.trials[name].best_at([budgets[cell]], absolute=absolute)[:, 0]
-        )
+        samples = _by_cell(cells, lambda cell, trials: trials.best_at([budgets[cell]], absolute=absolute)[:, 0])
         return f"best {'value' if absolute else 'precision'} after {said} evaluations", samples
-    samples = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
+    samples = {cell.name: {name: 1.0 - assessment.areas[cell, name] for name in sorted(cell.trials)} for cell in cells}
     return "area under the convergence curve (log evaluations)", samples
 
 
-def _runtimes(cell: Cell, name: str, target: float, misses: Misses) -> FloatArray:
-    trials = cell.trials[name]
-    runtimes = treat_misses(trials.runtimes([target], absolute=cell.absolute)[:, 0], trials.evaluations, misses)
+def _treated(times: FloatArray, cell: Cell, name: str, target: float, misses: Misses) -> FloatArray:
+    runtimes = treat_misses(times, cell.trials[name].evaluations, misses)
     if not runtimes.size:
         raise ValueError(
             f"no run of {name} reached {target:g} on {cell.name}, so that nothing is left once misses are removed; "
@@ -293,8 +298,16 @@ def _budget(budget: float | str, cell: Cell) -> float:
     return number
 
 
-def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:
-    return {cell.name: {name: of(cell, name) for name in sorted(cell.trials)} for cell in cells}
+def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, Trials], FloatArray]) -> dict[str, dict[str, FloatArray]]:
+    """(runs,) numbers by problem and algorithm, computed of all runs of a problem at once."""
+    samples: dict[str, dict[str, FloatArray]] = {}
+    for cell in cells:
+        names = sorted(cell.trials)
+        groups = [cell.trials[name].runs for name in names]
+        together = Trials("all", cell.suite, cell.function, cell.dimension, tuple(chain.from_iterable(groups)))
+        parts = np.split(of(cell, together), np.cumsum([len(group) for group in groups])[:-1])
+        samples[cell.name] = dict(zip(names, parts, strict=True))
+    return samples
 
 
 def _attained(assessment: Assessment, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:

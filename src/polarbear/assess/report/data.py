@@ -9,8 +9,9 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -31,6 +32,35 @@ _INFINITE = ("inf", "-inf")
 Cell = str | int | float | bool | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Sequence[tuple[Any, ...]]):
+    """Rows of a table that are made when somebody looks at them, no more than are looked at.
+
+    Attributes:
+        size: How many there are.
+        make: Begins to make them.
+    """
+
+    size: int
+    make: Callable[[], Iterator[tuple[Any, ...]]]
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self.make()
+
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, int):
+            return self[at : at + 1 or None][0]
+        places = range(self.size)[at]
+        made = tuple(islice(self, max(places, default=-1) + 1))
+        return tuple(made[place] for place in places)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == (tuple(other) if isinstance(other, Rows) else other)
+
+
 @dataclass(frozen=True, slots=True)
 class Data:
     """A table to download: column names and rows, values in full precision.
@@ -43,12 +73,21 @@ class Data:
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]
 
     @classmethod
     def of(cls, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Data:
         """A table from rows of plain or numpy values."""
-        return cls(name, tuple(columns), tuple(tuple(map(_plain, row)) for row in rows))
+
+        def plain() -> Iterator[tuple[Cell, ...]]:
+            return (tuple(map(_plain, row)) for row in rows)
+
+        return cls(name, tuple(columns), Rows(rows.size, plain) if isinstance(rows, Rows) else tuple(plain()))
+
+    @property
+    def cells(self) -> list[tuple[Cell, ...]]:
+        """The cells of each column."""
+        return list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
 
     def csv(self) -> str:
         """Comma-separated values (RFC 4180) with a header; text that spreadsheets would execute is `disarmed`."""
@@ -60,13 +99,12 @@ class Data:
 
     def json(self) -> str:
         """A JSON object with one list per column, as data frames take it."""
-        columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
-        return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+        columns = zip(self.columns, self.cells, strict=True)
+        return json.dumps(dict(columns), ensure_ascii=False, separators=(",", ":"))
 
     def latex(self, *, digits: int = DIGITS) -> str:
         r"""A LaTeX table with significant digits, for ``\usepackage{booktabs,longtable}``; numbers stand right."""
-        numeric = [all(_is_number(row[index]) for row in self.rows) for index in range(len(self.columns))]
-        alignment = "".join("r" if right else "l" for right in numeric)
+        alignment = "".join("r" if all(map(_is_number, cells)) else "l" for cells in self.cells)
         return latex_rows(alignment, self.columns, self._shown(digits))
 
     def markdown(self, *, digits: int = DIGITS) -> str:
@@ -86,8 +124,8 @@ class Data:
         """The table as a data frame of polars, infinite numbers as such."""
         import polars as pl
 
-        cells = ([row[index] for row in self.rows] for index in range(len(self.columns)))
-        return pl.DataFrame([pl.Series(*column) for column in zip(self.columns, map(_numbers, cells), strict=True)])
+        cells = map(_numbers, self.cells)
+        return pl.DataFrame([pl.Series(*column) for column in zip(self.columns, cells, strict=True)])
 
     @property
     def link(self) -> tuple[str, str]:
@@ -114,7 +152,7 @@ def _markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", " ".join(text.split()))
 
 
-def _numbers(cells: list[Cell]) -> list[Cell]:
+def _numbers(cells: Sequence[Cell]) -> Sequence[Cell]:
     """The cells of a column; infinity, which stands as text among numbers, as a number."""
     if {type(cell) for cell in cells if cell is not None and cell not in _INFINITE} <= {int, float}:
         return [None if cell is None else float(cell) if cell in _INFINITE else cell for cell in cells]
