@@ -263,9 +263,7 @@ def _samples(
             )
         reached = _by_cell(cells, lambda cell, trials: trials.runtimes([target], absolute=cell.absolute)[:, 0])
         samples = {
-            cell.name: {
-                name: _treated(times, cell, name, target, misses) for name, times in reached[cell.name].items()
-            }
+            cell.name: {name: _treated(times, cell, name, target, misses) for name, times in reached[cell.name].items()}
             for cell in cells
         }
         treated = "" if misses == "last" else f", misses: {misses}"
