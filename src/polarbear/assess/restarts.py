@@ -144,7 +144,7 @@ class _Urn:
         random = self.rng.random(target.size)
         if not spread:
             return random
-        order = np.argsort(target + random, kind="stable")  # six times as fast, as targets are in order
+        order = np.argsort(target + random, kind="stable")  # faster, as targets are in order
         number = np.bincount(target)
         begin = np.cumsum(number) - number
         levels = np.empty(target.size)
