@@ -21,6 +21,7 @@ from tests.analyzer.recorded import runs
 CANNOT_BE_SHOWN = {
     "library": "no library is open; give the folder that holds it",
     "parameter": "logged no parameters",
+    "average-parameter": "logged no parameters",
     "parameter-over-targets": "logged no parameters",
     "parameters": "logged no parameters",
     "parameters-of-runs": "logged no parameters",

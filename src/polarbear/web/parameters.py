@@ -76,7 +76,10 @@ def average_parameter(
         drawn = figures.fixed_budget_curves(at, lines, value=name, **shared)
     which = "that reached the target, when they did" if over_targets else "that go on at that budget"
     around_it = f" The area around it: {around}." if bands else " Thin lines are single runs." * bool(shared["runs"])
-    caption = f"A line is the {statistic} of the logged parameter “{name}” over the runs of an algorithm {which}."
+    caption = (
+        f"A line is the {statistic} of the logged parameter “{name}” over the runs of an algorithm {which}. It "
+        "ends where there is none; a dotted line leads from there to the name."
+    )
     words = f"{statistic} of {name} over the {'targets' if over_targets else 'budget'}"
     drawn = replace(
         drawn,
