@@ -2,6 +2,7 @@
 
 from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
 from polarbear.analyzer.assessment import write_assessment
+from polarbear.analyzer.deciding_features import ratings_by_features
 from polarbear.analyzer.examination import Examination, examine
 from polarbear.analyzer.html import Table
 from polarbear.analyzer.page import report
@@ -21,6 +22,7 @@ __all__ = [
     "answer",
     "compare",
     "examine",
+    "ratings_by_features",
     "report",
     "runtime_tables",
     "subject_of",

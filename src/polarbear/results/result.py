@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
-from polarbear.analyzer import Answer, answer, report
+from polarbear.analyzer import Answer, answer, ratings_by_features, report
 from polarbear.descriptions import listed
 from polarbear.figures.race_figures import Plots
 from polarbear.quantities import amount, plural
@@ -19,8 +19,12 @@ from polarbear.select import Criterion, Preference, Selection, best, parse_budge
 from polarbear.validation import real_number
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Mapping
 
+    import polars as pl
+    from numpy.typing import ArrayLike
+
+    from polarbear.inference.model.conditional import ConditionalRatings
     from polarbear.study import StudyView
 
 _SHOWN = 12
@@ -102,6 +106,18 @@ class Result(RaceResult):
             gamma=gamma,
             rng=np.random.default_rng(self.settings.seed),
         )
+
+    def by_features(
+        self, features: pl.DataFrame | Mapping[str, ArrayLike], *, squares: bool = False, draws: int = 1000
+    ) -> ConditionalRatings:
+        """How ratings depend on features of the instances: which of them decide, and who is best given their values.
+
+        Args:
+            features: See `polarbear.analyzer.ratings_by_features`, as for the other arguments and errors.
+            squares: Whether the squares of features take part.
+            draws: How many draws.
+        """
+        return ratings_by_features(self, features, squares=squares, draws=draws)
 
     def frame(self, name: str = "ratings") -> pl.DataFrame:
         """What a report shows, as a data frame of polars; ``.to_pandas()`` makes one of pandas.

@@ -14,7 +14,10 @@ from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from polarbear.analyzer import Examination
+    from polarbear.inference.model.conditional import ConditionalRatings
     from polarbear.racing import RaceResult
+
+_SHARE = ("share", "lower", "upper", "probability of the largest")
 
 EXAMPLE = "polarbear check study.study --model gaussian-process"
 
@@ -28,6 +31,15 @@ def check(
             "model",
             "A model to compare the study's with; repeatable. Default: random-walk, and independent-dirichlet unless "
             "the study has that or instance-bootstrap.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Tell instead which features of the instances decide, by a CSV file with a column instance and one "
+            "for each feature, as polarbear landscape features writes it.",
+            show_default=False,
         ),
     ] = None,
     final_target: FinalTargetOption = None,
@@ -45,6 +57,11 @@ def check(
     result = _result(study, choice, final_target)
     if not result.begun or len(result.values) < 2:
         raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
+    if features is not None:
+        with bad_input(), Console(stderr=True).status("fitting"):
+            ratings = _ratings(result, features)
+        _tell_deciding(ratings, study, as_json=as_json)
+        return
     with Console(stderr=True).status("comparing models"):
         examination = examine(result, model or ())
     if as_json:
@@ -69,6 +86,39 @@ def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResu
             "--final-target, --algorithm, --function and --dimension are for studies without a race"
         )
     return load_race(study).result
+
+
+def _ratings(result: RaceResult, features: Path) -> ConditionalRatings:
+    """How ratings depend on the features in a table."""
+    import polars as pl
+
+    from polarbear.analyzer import ratings_by_features
+
+    try:
+        table = pl.read_csv(features)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{features} is no table: {error}") from error
+    return ratings_by_features(result, table)
+
+
+def _tell_deciding(ratings: ConditionalRatings, study: Path, *, as_json: bool) -> None:
+    """Print the share of each feature in how ratings differ between instances, at the first, middle and last time."""
+    from polarbear.cli.console import print_columns
+
+    shares = ratings.importance()
+    if as_json:
+        told = {name: dict(zip(_SHARE, (each.tolist() for each in band), strict=True)) for name, band in shares.items()}
+        echo(to_json({"study": str(study), "times": ratings.times.tolist(), "deciding features": told}))
+        return
+    at = sorted({0, ratings.times.size // 2, ratings.times.size - 1})
+    echo("Features that decide, by their share in how ratings differ between instances, with 95 % intervals")
+    print_columns(
+        ["feature", *(f"at {ratings.times[i]:,.6g}" for i in at)],
+        [
+            [name, *(f"{band.mean[i]:.0%} [{band.low[i]:.0%}, {band.high[i]:.0%}]" for i in at)]
+            for name, band in sorted(shares.items(), key=lambda each: -each[1].mean.mean())
+        ],
+    )
 
 
 def _print(examination: Examination) -> None:
