@@ -11,7 +11,9 @@ from scipy import stats
 import polarbear as pb
 from polarbear.configure import Configurator, Criterion, bootstrap_means, contests, spaces
 from polarbear.configure.proposals import near
+from polarbear.configure.recommendation import Safety, recommend, safety_of_means
 from polarbear.descriptions import FieldError
+from polarbear.study.configuration_result import recommended_of
 
 TIMES = np.array([10.0, 100.0, 1000.0])
 ALL = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
@@ -73,21 +75,62 @@ def test_what_is_left_is_better_than_the_default(strategy):
     assert loss(space().default) >= 2 > 1 > np.median(best)
 
 
+def raced_on_fresh(found, bad):
+    """What is recommended after a race on at most 50 fresh instances, as `polarbear.study.configure` holds it."""
+    rules, runs = {"alpha": found.settings.alpha, "epsilon": found.settings.epsilon}, []
+    names = list(dict.fromkeys([*found.elites, "default"]))
+    if len(names) < 2:
+        return "default"
+    race = pb.Race(names, times=TIMES, seed=found.settings.seed + 1, **rules)
+    while requests := [each for each in race.ask(50) if each.draw < 50]:
+        made = [run_of(each, found.configurations[each.key.algorithm], bad) for each in requests]
+        race.tell(made)
+        runs += made
+    return recommended_of(found, race.posterior, runs)
+
+
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("strategy", ["race", "bootstrap"])
-def test_what_is_left_is_not_worse_than_the_default_beyond_epsilon(strategy):
-    """Whoever leaves is dominated with probability 0.95, so that at most one search in 20 loses all that is as good.
+def test_what_is_recommended_is_not_worse_than_the_default_beyond_epsilon(strategy):
+    """Where none is better than the default; at a level of 0.01 no more are than 1 - α of the searches.
 
-    As good is who wins against the default with a probability of at least 0.5 - ε; both have a luck of 0.5.
+    Worse beyond ε is who wins against it with a probability below 0.5 - ε; both have a luck of 0.5.
     """
-    searches, losses = 60, []
+    searches, worse = 60, {"by the search": 0, "by fresh runs": 0}
     for seed in map(int, np.random.default_rng(11).integers(2**31, size=searches)):
         found, _ = searched(bad=excess, strategy=strategy, seed=seed)
-        losses.append(min(excess(found.configurations[name]) for name in found.elites))
-    wins = stats.norm.cdf(-np.array(losses) / (0.5 * np.sqrt(2)))
-    failed = int((wins < 0.5 - found.settings.epsilon).sum())
-    assert stats.binom.sf(failed - 1, searches, 1 - found.settings.alpha) > 0.01
+        taken = {"by the search": found.recommended, "by fresh runs": raced_on_fresh(found, excess)}
+        for by, name in taken.items():
+            wins = stats.norm.cdf(-excess(found.configurations[name]) / (0.5 * np.sqrt(2)))
+            worse[by] += bool(wins < 0.5 - found.settings.epsilon)
+    for count in worse.values():
+        assert stats.binom.sf(count - 1, searches, 1 - found.settings.alpha) > 0.01, worse
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("strategy", ["race", "bootstrap"])
+def test_what_is_clearly_better_than_the_default_is_recommended(strategy):
+    """The best elites have losses below 0.6, the default has 2."""
+    found, _ = searched(strategy=strategy, seed=3)
+    name = raced_on_fresh(found, loss)
+    assert name != "default"
+    assert loss(found.configurations[name]) < 1
+
+
+def test_a_choice_among_many_needs_more_certainty():
+    safeties = {"a": Safety(0.1, 0.97), "b": Safety(0.2, 0.96)}
+    assert recommend(safeties, "default", alpha=0.95, tried=1) == "b"
+    assert recommend(safeties, "default", alpha=0.95, tried=2) == "default"  # needs 0.975
+    assert recommend({}, "default", alpha=0.95, tried=0) == "default"
+
+
+def test_who_has_no_run_with_a_value_is_not_safe():
+    rng = np.random.default_rng(0)
+    lost = np.array([[[np.inf, 1.0], [1.0 + each, 1.0]] for each in range(30)])
+    assert safety_of_means(lost, 0.05, rng).probability == 0
+    assert safety_of_means(lost[:, ::-1], 0.05, rng).probability == 1
+    assert safety_of_means(np.full((30, 2, 2), np.inf), 0.05, rng).probability == 0
 
 
 @pytest.mark.statistical

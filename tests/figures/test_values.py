@@ -129,6 +129,7 @@ EXAMPLES = {
     "mean_landscapes": lambda: figures.mean_landscapes({"f1": 10 ** np.eye(3), "f2": np.exp(SQUARE)}, [-5, 0], [5, 1]),
     "module_importance": lambda: figures.module_importance({"active": [[0.6], [0.5], [0.7]]}, ["100 evaluations"]),
     "optima": lambda: figures.optima({"f1": [[0.0, 1.0, 2.0]], "f2": [[-1.0, 0.0, 3.0]]}, [-5] * 3, [5] * 3),
+    "initial_gains": lambda: figures.initial_gains({"without": [0.1, -0.2, 0.0], "with": [-0.5, 0.4]}),
     "parallel_coordinates": lambda: figures.parallel_coordinates(
         [[0.0, 0.2], [1.0, np.nan]], {"active": {"False": 0.0, "True": 1.0}, "c1": {"0": 0.0, "1": 1.0}}, [0.1, 0.9]
     ),

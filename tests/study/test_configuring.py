@@ -88,6 +88,8 @@ def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path)
     seeds = {key.seed for key in pb.store.open(tmp_path / "c.study")}
     assert not seeds & {key.seed for key in pb.store.open(result.path)}
     told = str(result)
+    assert result.recommended == result.as_dict()["recommended"] in result.configurator.elites
+    assert f"recommended: {result.recommended}, with 95%" in told
     assert f"{best} beats the default in" in told
     assert f"{best} has mean-aocc {result.means[best].found[0]:.4g} (" in told
     assert result.means[best].gap == result.means[best].found[0] - result.means[best].promised
@@ -201,6 +203,8 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
     with pb.store.open(tmp_path / "c-without.study") as kept:
         assert not any("step" in each for each in kept.spec["configurations"].values())
     assert set(module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"))) >= {"elites"}
+    drawn = module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"), [tmp_path / "c-without.study"])
+    assert set(drawn) >= {"elites", "options", "initial"}
     with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
         study.assess_module(Configurator(space, times=[20], budget=60), "steps", problems(), tmp_path / "d.study")
     worse = spaces.of(Chooser, step=(0, 0.01), other=(0, 0.01))
@@ -284,3 +288,27 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "line 3: configure.budget" in polarbear("configure", file, code=2)[1]
     file.write_text(FILE.replace('"elitist"', '"elitism"'))
     assert "line 9: ModularCMAES declares no options of 'elitism'" in polarbear("configure", file, code=2)[1]
+
+
+def test_options_of_elites_are_drawn_over_searches(tmp_path):
+    """Shares are those counted by hand; the first configurations are beside the default, which does not move."""
+    space = spaces.of(Climber, {"start": ["anywhere", "corner"]}, step={"from": 1e-4, "to": 10, "log": True})
+    paths = [tmp_path / "a.study", tmp_path / "b.study"]
+    for seed, path in enumerate(paths):
+        study.configure(Configurator(space, times=[20, 100], budget=80, seed=seed), problems(), path, validate=4)
+    drawn = module_figures(paths[0], study.effects_of(paths[0], draws=100), paths[1:])
+    columns = []
+    for path in paths:
+        with pb.store.open(path) as kept, pb.store.open(path.with_name(f"{path.stem}-race.study")) as raced:
+            names = [name for name in raced.spec["algorithms"] if name != "default"]
+            corner = np.mean([kept.spec["configurations"][name]["start"] == "corner" for name in names])
+            initial = kept.spec["initial"]
+            assert initial[0] == "default"
+            assert 1 < len(initial) < len(kept.spec["configurations"])
+        columns.append([1 - corner, corner])
+    (cells,) = (mark for mark in drawn["options"].panels[0].marks if hasattr(mark, "shades"))
+    assert np.sort(np.ravel(cells.value)) == pytest.approx(np.sort(np.ravel(columns)))
+    gains = {mark.algorithm: mark.x for mark in drawn["initial"].panels[0].marks if mark.algorithm}
+    assert set(gains) == {"a", "b"}
+    assert max(gains["a"]) > 0
+    assert "changes" not in drawn

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from polarbear import figures, store
-from polarbear.configure import Band, Configuration, Effects
+from polarbear.configure import Band, Configuration, Criterion, Effects, spaces
+from polarbear.configure.configurator import DEFAULT
 from polarbear.configure.proposals import time_weights
 from polarbear.figures import Figure
 from polarbear.records import FloatArray
 from polarbear.study.configuring import race_beside
 
+Shares = dict[tuple[str, str], float]
+"""By module and option."""
 _BUDGETS = 3
 """How many budgets the importance is drawn at."""
 _MODULES = 8
@@ -23,16 +26,20 @@ _LINES = 200
 """How many configurations are drawn as lines."""
 
 
-def module_figures(path: str | Path, effects: Effects) -> dict[str, Figure]:
+def module_figures(path: str | Path, effects: Effects, beside: Sequence[str | Path] = ()) -> dict[str, Figure]:
     """The figures of a study that `polarbear.study.configure` made, by name.
 
     Args:
         path: The study.
         effects: Its effects, see `polarbear.study.effects_of`.
+        beside: Other such studies, such as on other functions: columns of the figures of options.
 
     Returns:
-        ``"importance"``, ``"effects"``, ``"configurations"`` and, if its elites were raced on fresh instances,
-        ``"elites"``.
+        ``"importance"``, ``"effects"``, ``"configurations"``; if its elites were raced on fresh instances,
+        ``"elites"`` and ``"options"``, the share of elites that have each option (IOHprofiler thesis, figure 4.14),
+        and after `polarbear.study.assess_module` ``"changes"``, that share less the one without the module (figure
+        4.15); where the default ran and all optima are known ``"initial"``, how good the first configurations were
+        (figure 4.16).
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`.
@@ -45,7 +52,7 @@ def module_figures(path: str | Path, effects: Effects) -> dict[str, Figure]:
         with store.open(race) as raced:
             names = {name.removeprefix("with-"): None for name in raced.spec["algorithms"]}  # of `assess_module`, too
         drawings["elites"] = _elites(effects, {name: configurations[name] for name in names if name in configurations})
-    return drawings
+    return drawings | _of_searches([store.place(each) for each in (path, *beside)])
 
 
 def _array(band: Band) -> FloatArray:
@@ -85,6 +92,78 @@ def _elites(effects: Effects, finalists: Mapping[str, Configuration]) -> Figure:
     texts = [[_text(each.get(name)) for each in finalists.values()] for name in order]
     label = "added to the log rating"
     return figures.heat_map(values, order, list(finalists), label=label, texts=texts, center=0.0)
+
+
+def _of_searches(paths: Sequence[Path]) -> dict[str, Figure]:
+    """What the elites and the first configurations of searches have, those without a module beside the others."""
+    drawings, gains = dict[str, Figure](), dict[str, FloatArray]()
+    shares, changes = dict[str, Shares](), dict[str, Shares]()
+    alike = len({path.stem for path in paths}) < len(paths)
+    for path in paths:
+        called = str(path) if alike else path.stem
+        without = path.with_name(f"{path.stem}-without{path.suffix}")
+        elites = {side: _shares(path, side) for side in ("", "with-", "without-")}
+        if own := elites[""] or elites["with-"]:
+            shares[called] = own
+        if before := elites["without-"]:
+            changes[called] = {each: own.get(each, 0.0) - share for each, share in before.items()}
+        for search in (path, without):
+            if store.exists(search) and (gained := _initial_gains(search)).size:
+                gains[called if search == path else f"{called}-without"] = gained
+    if shares:
+        drawings["options"] = _options(shares, "share of the elites")
+    if changes:
+        drawings["changes"] = _options(changes, "share with the module less without it", center=0.0)
+    if gains:
+        drawings["initial"] = figures.initial_gains(gains)
+    return drawings
+
+
+def _shares(path: Path, side: str) -> Shares:
+    """The share of a search's elites that have each option, of those on a side of an assessment, "" if it is none."""
+    race = race_beside(path)
+    if not store.exists(race):
+        return {}
+    with store.open(race) as raced:
+        sided = any(name.startswith(("with-", "without-")) for name in raced.spec["algorithms"])
+        names = [name for name in raced.spec["algorithms"] if name != DEFAULT and name.startswith(side)]
+    if sided != bool(side) or not names:
+        return {}
+    searched = path.with_name(f"{path.stem}-without{path.suffix}") if side == "without-" else path
+    with store.open(searched) as study:
+        space = spaces.from_stored(study.spec["space"])
+        elites = [study.spec["configurations"][name.removeprefix(side)] for name in names]
+    return {
+        (name, _text(option)): float(np.mean([name in each and each[name] == option for each in elites]))
+        for name in space.names
+        for option in space.options(name)
+    }
+
+
+def _options(shares: Mapping[str, Shares], label: str, center: float | None = None) -> Figure:
+    """Heat map of options over searches."""
+    rows = list(dict.fromkeys(each for own in shares.values() for each in own))
+    values = [[own.get(each, np.nan) for own in shares.values()] for each in rows]
+    shades: dict[str, Any] = {"limits": (0.0, 1.0)} if center is None else {"center": center}
+    names = [f"{name}: {option}" for name, option in rows]
+    return figures.heat_map(values, names, list(shares), label=label, form="{:.2g}".format, **shades)
+
+
+def _initial_gains(path: Path) -> FloatArray:
+    """By which share the losses of a search's first configurations are below the default's, on its first instances."""
+    with store.open(path) as study:
+        spec, runs = study.spec, study.runs()
+    names, until = set(spec.get("initial", [])), float(spec["configure"]["times"][-1])
+    if DEFAULT not in names or any(run.optimum is None for run in runs):
+        return np.empty(0)
+    criterion, losses = Criterion("mean-aocc"), dict[str, dict[int, float]]()
+    for run in runs:
+        if run.key.algorithm in names:
+            losses.setdefault(run.key.algorithm, {})[run.key.seed] = criterion.terms(run, until)[0]
+    first = set[int].intersection(*(set(own) for own in losses.values()))
+    means = {name: float(np.mean([own[seed] for seed in first])) for name, own in losses.items()} if first else {}
+    beside = means.pop(DEFAULT, 0.0)
+    return np.array([1 - each / beside for each in means.values()]) if beside else np.empty(0)
 
 
 def _text(value: Any) -> str:

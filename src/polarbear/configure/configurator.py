@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import count
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,11 @@ from polarbear.configure import contests
 from polarbear.configure.criteria import Criterion
 from polarbear.configure.effects import fit_effects
 from polarbear.configure.proposals import most_promising, near
+from polarbear.configure.recommendation import recommend, safety_of_means, safety_of_wins
+from polarbear.configure.smac import SmacContest
 from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
 from polarbear.descriptions import FieldError, plain_value
+from polarbear.extras import Extra
 from polarbear.inference import Posterior, fit
 from polarbear.quantities import plural
 from polarbear.racing import Race, RaceSettings, Request
@@ -26,7 +29,7 @@ from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, Run
 from polarbear.validation import choice, real, settings, whole
 
-Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random"]
+Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random", "smac"]
 Unit = Literal["runs", "evaluations", "seconds"]
 
 DEFAULT = "default"
@@ -35,8 +38,8 @@ _ETA = 3
 """How many configurations halving reduces to one, as Hyperband's authors recommend."""
 _MOST = 40
 """The most newcomers of one iteration."""
-_ANYWHERE = ("halving", "hyperband", "random")
-"""Strategies whose newcomers come from anywhere in the space."""
+_PLANNED = ("halving", "hyperband", "random", "smac")
+"""Strategies that reckon with their whole budget from the start."""
 
 
 @settings(kw_only=True)
@@ -51,7 +54,7 @@ class ConfiguratorSettings:
             newcomers "bootstrap", "f-race" and "t-race" compare one number, the criterion, by the Bayesian bootstrap,
             by Friedman's test and by paired t-tests. With newcomers from anywhere "halving" keeps the best third and
             triples the instances, "hyperband" does so from several starts, and "random" compares all on as many
-            instances.
+            instances. "smac" leaves the search to SMAC, see `polarbear.configure.smac`, as a baseline.
         criterion: The number that all strategies but "race" compare.
         target: The target of the criterion "ert".
         newcomers: "near": children of elites, see `polarbear.configure.proposals.near`; "modelled": of many such and of
@@ -66,9 +69,7 @@ class ConfiguratorSettings:
 
     budget: Annotated[float, real(gt=0)]
     unit: Annotated[Unit, choice("runs", "evaluations", "seconds")] = "runs"
-    strategy: Annotated[Strategy, choice("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")] = (
-        "race"
-    )
+    strategy: Annotated[Strategy, choice(*get_args(Strategy))] = "race"
     criterion: Annotated[Literal["mean-aocc", "final", "ert"], choice("mean-aocc", "final", "ert")] = "mean-aocc"
     target: Annotated[float, real()] = 1e-8
     newcomers: Annotated[Literal["near", "modelled"], choice("near", "modelled")] = "near"
@@ -133,6 +134,10 @@ class Configurator:
                 ("unit",),
                 f"{self.settings.strategy} plans all its runs beforehand; give its budget in runs or evaluations",
             )
+        if self.settings.strategy == "smac":
+            Extra("smac", "smac").check("strategy 'smac'")
+            if self.settings.criterion == "ert":
+                raise FieldError(("criterion",), "SMAC minimizes a mean, which ert is not; take mean-aocc or final")
         self.times: FloatArray = RaceSettings().timepoints(times)
         self._criterion = Criterion(self.settings.criterion, self.settings.target)
         self.include = tuple(map(dict, include))
@@ -234,6 +239,28 @@ class Configurator:
         chosen = list(names or dict.fromkeys((*self.elites, *default)))
         return fit(self.rankings(chosen), rng=np.random.default_rng(self.settings.seed))
 
+    @property
+    def recommended(self) -> str:
+        """The configuration to take by the runs of the search: the best elite that is safe, else the default.
+
+        An elite is safe if by these runs, which chose it among all configurations, it is not worse than the default
+        beyond ε with a probability that allows for that choice, see `polarbear.configure.recommendation`; that is
+        strict, and fresh runs, as `polarbear.study.configure` makes them, recommend elites sooner. The first elite if
+        the space has no valid default.
+        """
+        rivals = [name for name in self.elites if name != DEFAULT]
+        if DEFAULT not in self.configurations or not rivals:
+            return self.elites[0]
+        chosen, tried = self.settings, len(self.configurations) - 1
+        if chosen.strategy == "race":
+            posterior = self.posterior()
+            safeties = {name: safety_of_wins(posterior, name, DEFAULT, chosen.epsilon) for name in rivals}
+        else:
+            rng = np.random.default_rng(chosen.seed)
+            terms = {name: self.criterion_terms([name, DEFAULT], self._criterion) for name in rivals}
+            safeties = {name: safety_of_means(each, chosen.epsilon, rng) for name, each in terms.items()}
+        return recommend(safeties, DEFAULT, alpha=chosen.alpha, tried=tried)
+
     def criterion_terms(self, names: Iterable[str], criterion: Criterion) -> FloatArray:
         """(P, n, 2) what runs add to a criterion, see `Criterion.terms`, on the instances on which all have run."""
         chosen = list(names)
@@ -261,7 +288,8 @@ class Configurator:
         self._share = left / max(1, self.planned - done) if self._searching_near else left
         first = self.settings.first + min(5, done)
         names = [self._enter(each) for each in self._newcomers(first)]
-        if not done and len(self._elites) == 1 and set(names) <= set(self._elites):
+        alone = not done and len(self._elites) == 1 and self.settings.strategy != "smac"
+        if alone and set(names) <= set(self._elites):
             names = [self._another()]
         self._entrants = tuple(dict.fromkeys([*self._elites, *names]))
         if done and len(self._entrants) == len(self._elites):
@@ -285,16 +313,18 @@ class Configurator:
         if count > 1:
             runs = count * (4 if strategy == "random" else 1)
         else:
-            runs = {"halving": 4, "hyperband": 8, "random": 8}.get(strategy, 4 * self.planned)
+            runs = {"halving": 4, "hyperband": 8, "random": 8, "smac": 4}.get(strategy, 4 * self.planned)
         return runs * self.settings.first * self._expected()
 
     @property
     def _searching_near(self) -> bool:
-        return self.settings.strategy not in _ANYWHERE
+        return self.settings.strategy not in _PLANNED
 
     def _newcomers(self, first: int) -> list[Configuration]:
         """Newcomers for half of the iteration's runs; the other half decides among those who are left."""
         done, rng = len(self.iterations), self._rng
+        if self.settings.strategy == "smac":  # has newcomers of its own
+            return []
         if not self._searching_near:
             starts = self._starts()
             size = starts[done][0] - (0 if done else len(self._elites)) if done < len(starts) else 0
@@ -330,7 +360,7 @@ class Configurator:
     def _contest_of(self, names: tuple[str, ...], first: int) -> contests.Contest:
         chosen = self.settings
         race = Race(
-            names,
+            names if len(names) > 1 else [*names, "newcomers"],
             times=self.times,
             alpha=chosen.alpha,
             epsilon=chosen.epsilon,
@@ -343,6 +373,17 @@ class Configurator:
         )
         if chosen.strategy == "race":
             return contests.RaceContest(race)
+        if chosen.strategy == "smac":
+            return SmacContest(
+                self.space,
+                self.configurations,
+                enter=self._enter,
+                criterion=self._criterion,
+                until=float(self.times[-1]),
+                seed_of=race.seed_of,
+                runs=int(chosen.budget / self._expected()),
+                seed=chosen.seed,
+            )
         rng = np.random.default_rng([chosen.seed, len(self.iterations)])
         level = 1 - chosen.alpha
         on = 0 if self._searching_near else self._starts()[len(self.iterations)][1]
@@ -382,7 +423,8 @@ class Configurator:
         self._elites = contest.survivors(self.settings.elites)
         drawn = sum(name == self._elites[0] for name, _ in self._runs)
         number = len(self.iterations) + 1
-        over = Iteration(number, self._entrants, self._elites, drawn, len(self._runs), self.spent)
+        entrants = tuple(self.configurations) if self.settings.strategy == "smac" else self._entrants
+        over = Iteration(number, entrants, self._elites, drawn, len(self._runs), self.spent)
         self.iterations = (*self.iterations, over)
 
     def _enter(self, configuration: Configuration) -> str:

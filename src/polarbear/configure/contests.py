@@ -189,13 +189,13 @@ def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, 
     chance = np.bincount(draws.argmin(axis=1), minlength=scores.size) / len(draws)
     likely = np.argsort(-chance, kind="stable")
     kept = likely[: int(np.searchsorted(np.cumsum(chance[likely]), alpha)) + 1]
-    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * _deviation(pool):
+    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * deviation(pool):
         scores[kept] = order[kept]
     scores[best] = order[best]
     return scores
 
 
-def _deviation(pool: FloatArray) -> float:
+def deviation(pool: FloatArray) -> float:
     """The standard deviation of what runs (m, 2) say of their common criterion, for a ratio to the first order."""
     above, below = pool.T
     return float((above - above.sum() / below.sum() * below).std() / below.mean())

@@ -102,15 +102,15 @@ class Space:
 
     def _centre(self) -> Configuration:
         """The default, completed by first options and the middle of ranges."""
-        return _plain(self.space.get_default_configuration())
+        return plain(self.space.get_default_configuration())
 
     def _holds(self, name: str, value: Any) -> bool:
         if options := self.options(name):
             return value in options
         return isinstance(value, (int, float)) and bool(self.space[name].lower <= value <= self.space[name].upper)
 
-    def _in_full(self, configuration: Mapping[str, Any]) -> Configuration:
-        """The configuration, with all parameters that are active if it is the default."""
+    def in_full(self, configuration: Mapping[str, Any]) -> Configuration:
+        """The configuration; the default with the middle of ranges for what it leaves to the optimizer."""
         return self._centre() if dict(configuration) == self._default else dict(configuration)
 
     def without(self, name: str) -> Space:
@@ -141,7 +141,7 @@ class Space:
         if unknown := set(configuration) - set(self.space):
             return f"the space has no parameter {min(unknown)!r};{did_you_mean(min(unknown), self.space)}"
         try:
-            ConfigSpace.Configuration(self.space, values=self._in_full(configuration))
+            ConfigSpace.Configuration(self.space, values=self.in_full(configuration))
             self.make(**(dict(self.fixed) | dict(configuration)))
         except (ValueError, TypeError) as error:
             return str(error)
@@ -176,9 +176,9 @@ class Space:
         from ConfigSpace.util import get_one_exchange_neighbourhood
 
         self.optimizer(configuration)
-        centre = ConfigSpace.Configuration(self.space, values=self._in_full(configuration))
+        centre = ConfigSpace.Configuration(self.space, values=self.in_full(configuration))
         neighbours = get_one_exchange_neighbourhood(centre, seed=int(rng.integers(2**31)))
-        return [near for near in map(_plain, neighbours) if not self.fault(near)]
+        return [near for near in map(plain, neighbours) if not self.fault(near)]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ class Space:
     def _draw(self) -> Configuration:
         fault = ""
         for _ in range(ATTEMPTS):
-            drawn = _plain(self.space.sample_configuration())
+            drawn = plain(self.space.sample_configuration())
             if not (fault := self.fault(drawn)):
                 return drawn
         raise ValueError(
@@ -433,7 +433,7 @@ def _child_of(condition: Mapping[str, Any]) -> str:
     return condition["child"] if "child" in condition else _child_of(condition["conditions"][0])
 
 
-def _plain(configuration: Any) -> Configuration:
+def plain(configuration: Any) -> Configuration:
     """A configuration of ConfigSpace in Python's own types."""
     return {
         name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())

@@ -23,7 +23,7 @@ from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.instances import embedding, mean_landscapes, optima
 from polarbear.figures.layout import Layout
-from polarbear.figures.modules import effects_over_time, module_importance, parallel_coordinates
+from polarbear.figures.modules import effects_over_time, initial_gains, module_importance, parallel_coordinates
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.preference_values import preference_values
@@ -65,6 +65,7 @@ __all__ = [
     "grid",
     "heat_map",
     "histograms",
+    "initial_gains",
     "mean_landscapes",
     "module_importance",
     "optima",

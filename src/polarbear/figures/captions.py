@@ -25,7 +25,12 @@ from polarbear.figures.captions_of_comparisons import (
     runtime_densities,
     structural_bias,
 )
-from polarbear.figures.captions_of_modules import effects_over_time, module_importance, parallel_coordinates
+from polarbear.figures.captions_of_modules import (
+    effects_over_time,
+    initial_gains,
+    module_importance,
+    parallel_coordinates,
+)
 from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
 from polarbear.quantities import plural
@@ -52,6 +57,7 @@ __all__ = [
     "grid",
     "heat_map",
     "histograms",
+    "initial_gains",
     "mean_landscapes",
     "module_importance",
     "optima",

@@ -13,7 +13,7 @@ from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Band, Cells, Label, Line, Mark, PointLabel, Shades
 from polarbear.figures.panels import Axis, Bar, Entry, Key, Panel
-from polarbear.figures.scales import Scale, arrays_of, increasing, row_axis, time_axis
+from polarbear.figures.scales import Scale, arrays_of, increasing, row_axis, share_axis, time_axis
 from polarbear.figures.style import FAINT, INK, MICRO, RULE, SHADES, SMALL, WIDE, Spacing, blend, looks, shown
 from polarbear.records import FloatArray
 
@@ -217,4 +217,54 @@ def parallel_coordinates(
                 bar=Bar(label=label, shades=shades),
             ),
         ),
+    )
+
+
+def initial_gains(gains: Mapping[str, ArrayLike], *, width: float = WIDE, height: float | None = None) -> Figure:
+    """How good the configurations are that searches start with (IOHprofiler thesis, figure 4.16).
+
+    Marks: a line is the share of a search's first configurations that gain no more than that; lines further to the
+    right are of spaces in which good configurations are easier to come by. The upright line is the default.
+
+    Args:
+        gains: By search, (n,) by which share the loss of each configuration is below the default's.
+        width: Inches.
+        height: Inches.
+
+    Raises:
+        ValueError: If there is no search, or one has no configuration.
+    """
+    curves = {name: np.sort(floats(each)) for name, each in gains.items()}
+    if not curves or not all(curve.ndim == 1 and curve.size for curve in curves.values()):
+        raise ValueError("there is no search, or one without configurations")
+    own = looks(list(curves))
+    scale = Scale.of([*curves.values(), np.zeros(1)], "linear")
+    lines = (
+        Line(
+            name=f"share-{index}",
+            x=np.concatenate([[scale.low], scale.place(curve), [scale.high]]),
+            y=np.concatenate([[0.0], np.arange(1, curve.size + 1) / curve.size, [1.0]]),
+            algorithm=name,
+            steps=True,
+            layer=3,
+        )
+        for index, (name, curve) in enumerate(curves.items())
+    )
+    default = Line(x=np.zeros(2), y=np.array([0.0, 1.0]), color=FAINT, width=0.8, layer=1)
+    panel = Panel(
+        x=scale.axis("gain on the default"),
+        y=share_axis("share of configurations"),
+        marks=(default, *lines),
+        key=Key(
+            entries=tuple(Entry(text=shown(name), algorithm=name, width=1.6) for name in curves), columns=3, size=MICRO
+        ),
+    )
+    return Figure(
+        title="The configurations that searches start with",
+        alt=f"Line chart of the share of configurations of {listed(curves)} over their gain on the default.",
+        caption=captions.initial_gains(),
+        width=width,
+        height=height or 2.6,
+        panels=(panel,),
+        looks=own,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from polarbear.configure import Configuration, Configurator, Criterion, UnknownOptimum, bootstrap_means
 from polarbear.configure.configurator import DEFAULT
 from polarbear.configure.criteria import CriterionName
-from polarbear.configure.proposals import time_weights
+from polarbear.configure.recommendation import recommend, safety_of_means, safety_of_wins, win_probability
 from polarbear.inference import Posterior, events
 from polarbear.racing import RaceResult
 from polarbear.records import FloatArray, Run
@@ -57,6 +57,9 @@ class ConfigurationResult:
             can disagree: a configuration that wins often may fail badly at times.
         criterion: The criterion that `means` are of: the configurator's; or "final", then the value at the end, where
             that needs an optimum which is unknown.
+        recommended: The configuration to take, if one for all budgets is wanted: the best elite that is not worse than
+            the default beyond ε with probability α by the fresh runs, see `polarbear.configure.recommendation`; else
+            the default. Without fresh runs as `Configurator.recommended`.
     """
 
     configurator: Configurator
@@ -65,6 +68,7 @@ class ConfigurationResult:
     wins: dict[str, Worth]
     means: dict[str, Worth]
     criterion: CriterionName
+    recommended: str
 
     @property
     def pareto_set(self) -> tuple[str, ...]:
@@ -107,12 +111,22 @@ class ConfigurationResult:
         said = [f"{key} = {value}" for key, value in self.default.items()]
         return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
 
+    def recommendation_in_words(self) -> str:
+        """The configuration to take, and why."""
+        alpha, epsilon = self.configurator.settings.alpha, self.configurator.settings.epsilon
+        if self.default is None:
+            return f"recommended: {self.recommended}; there is no default to compare with"
+        if self.recommended == DEFAULT:
+            return f"recommended: the default, as no other is known to be as good within {epsilon:g} at {alpha:.0%}"
+        return f"recommended: {self.recommended}, with {alpha:.0%} not worse than the default beyond {epsilon:g}"
+
     def as_dict(self) -> dict[str, Any]:
         """The result as plain values."""
         return {
             "pareto_set": list(self.pareto_set),
             "configurations": self.configurations,
             "default": self.default,
+            "recommended": self.recommended,
             "dominated": self.dominated,
             "wins_against_default": {name: each.as_dict() for name, each in self.wins.items()},
             "criterion": self.criterion,
@@ -126,7 +140,7 @@ class ConfigurationResult:
         for name, configuration in self.configurations.items():
             said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
             lines.append(f"{name}: {said}")
-        lines.append(self.default_in_words())
+        lines += [self.default_in_words(), self.recommendation_in_words()]
         lines += [f"{name} is dominated with probability {each:.2f}" for name, each in self.dominated.items()]
         for name, each in self.wins.items():
             mean, low, high = each.found
@@ -150,11 +164,6 @@ def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
     return float(draws.mean()), float(low), float(high)
 
 
-def win_probability(mine: FloatArray, others: FloatArray, times: FloatArray) -> FloatArray:
-    """(D,) how probably a run with ratings `mine` (D, T) beats one with the others', as a mean over log time."""
-    return (mine / np.maximum(mine + others, np.finfo(float).tiny)) @ time_weights(times)
-
-
 def wins_of(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
     """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
     if DEFAULT not in configurator.configurations:
@@ -172,21 +181,48 @@ def wins_of(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
     }
 
 
+def recommended_of(configurator: Configurator, raced: Posterior, runs: Sequence[Run]) -> str:
+    """`ConfigurationResult.recommended`, from the race on fresh instances and its runs."""
+    rivals, chosen = [name for name in configurator.elites if name != DEFAULT], configurator.settings
+    if DEFAULT not in configurator.configurations or not rivals:
+        return configurator.elites[0]
+    if chosen.strategy == "race":
+        safeties = {name: safety_of_wins(raced, name, DEFAULT, chosen.epsilon) for name in rivals}
+    else:
+        criterion, until = Criterion(chosen.criterion, chosen.target), float(configurator.times[-1])
+        whole, rng = _whole(runs, until), np.random.default_rng([chosen.seed, 2])
+        safeties = {
+            name: safety_of_means(_terms(whole, [name, DEFAULT], criterion, until), chosen.epsilon, rng)
+            for name in rivals
+        }
+    return recommend(safeties, DEFAULT, alpha=chosen.alpha, tried=len(rivals))
+
+
+def _whole(runs: Sequence[Run], until: float) -> dict[tuple[str, int], Run]:
+    """The runs whose value at the end is known, by algorithm and seed."""
+    known = (run for run in runs if not np.isnan(run.trajectory.value_at(until)).any())
+    return {(run.key.algorithm, run.key.seed): run for run in known}
+
+
+def _terms(runs: Mapping[tuple[str, int], Run], names: Sequence[str], criterion: Criterion, until: float) -> FloatArray:
+    """(P, n, 2) what runs add to a criterion on the seeds that all have run."""
+    seeds = sorted(set[int].intersection(*({seed for each, seed in runs if each == name} for name in names)))
+    rows = [[criterion.terms(runs[name, seed], until) for name in names] for seed in seeds]
+    return np.array(rows).reshape(len(seeds), len(names), 2)
+
+
 def means_of(
     configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
 ) -> tuple[CriterionName, dict[str, Worth]]:
     """`ConfigurationResult.criterion` and `means`, from the runs of the race that went as far as the last timepoint."""
     until = float(configurator.times[-1])
-    whole = {
-        (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
-    }
+    whole = _whole(runs, until)
     left = [name for name in names if any(name == each for each, _ in whole)]
     if not left:
         return configurator.settings.criterion, {}
-    seeds = sorted(set[int].intersection(*({seed for each, seed in whole if each == name} for name in left)))
 
     def worths(criterion: Criterion) -> dict[str, Worth]:
-        after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in seeds])
+        after = _terms(whole, left, criterion, until)
         promised = promised_means(configurator, left, criterion)
         if not promised or not len(after):
             return {}

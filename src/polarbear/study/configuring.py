@@ -28,7 +28,7 @@ from polarbear.racing import Race, RaceResult, Request
 from polarbear.rankings import Rankings
 from polarbear.records import Run
 from polarbear.store.specification import SPEC
-from polarbear.study.configuration_result import ConfigurationResult, means_of, wins_of
+from polarbear.study.configuration_result import ConfigurationResult, means_of, recommended_of, wins_of
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
 from polarbear.study.resume import OtherSettings, RunMaker, executor_or_pool, opened
 from polarbear.study.stored import check_spec
@@ -154,10 +154,13 @@ def configure(
     runs_on = {"workers": workers, "executor": executor, "timeout": timeout}
     raced = _validate(configurator, stream, final, validate, observer, **runs_on)
     if raced is None:
-        return ConfigurationResult(configurator, None, final, {}, {}, configurator.settings.criterion)
+        criterion, recommended = configurator.settings.criterion, configurator.recommended
+        return ConfigurationResult(configurator, None, final, {}, {}, criterion, recommended)
     with store.open(final) as study:
-        criterion, means = means_of(configurator, study.runs(), raced.posterior.names)
-    return ConfigurationResult(configurator, raced, final, wins_of(configurator, raced.posterior), means, criterion)
+        runs = study.runs()
+    criterion, means = means_of(configurator, runs, raced.posterior.names)
+    wins, recommended = wins_of(configurator, raced.posterior), recommended_of(configurator, raced.posterior, runs)
+    return ConfigurationResult(configurator, raced, final, wins, means, criterion, recommended)
 
 
 def _configurator_of(search: Configurator | Space, options: Mapping[str, Any]) -> Configurator:
@@ -186,7 +189,10 @@ def _specification(configurator: Configurator, stream: problems.Instances, path:
         "space": configurator.space.describe(),
         "instances": problems.describe(stream),
         **{field: dict(stored.get(field, {})) for field in ("algorithms", "configurations")},
+        "initial": list(stored.get("initial", [])),
     }
+    if stored and "initial" not in stored:  # an older study does not tell
+        del spec["initial"]
     if "include" not in stored.get("configure", {"include": []}):  # an older study; `_begin_as` compares what it can
         del spec["configure"]["include"]
     return spec
@@ -224,6 +230,8 @@ def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spe
     if new := [name for name in configurator.configurations if name not in known]:
         for name in new:
             spec["configurations"][name] = configurator.configurations[name]
+            if "initial" in spec and not configurator.iterations:
+                spec["initial"].append(name)
             known[name] = optimizers.describe(configurator.space.optimizer(configurator.configurations[name]))
         study.replace_spec(spec)
 

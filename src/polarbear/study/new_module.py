@@ -13,9 +13,10 @@ import numpy as np
 from polarbear import problems, store
 from polarbear.configure import Band, Configuration, Configurator
 from polarbear.configure.configurator import DEFAULT
+from polarbear.configure.recommendation import win_probability
 from polarbear.racing import RaceResult
 from polarbear.records import FloatArray
-from polarbear.study.configuration_result import mean_and_interval, win_probability
+from polarbear.study.configuration_result import mean_and_interval
 from polarbear.study.configuring import (
     VALIDATE,
     ConfigureObserver,

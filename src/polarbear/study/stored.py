@@ -108,6 +108,7 @@ class _ConfigureSpec(Section):
     instances: _Description
     algorithms: dict[str, _Description]
     configurations: dict[str, dict[str, Any]]
+    initial: list[str] = Field(default_factory=list[str])
     limits: _Limits
 
 

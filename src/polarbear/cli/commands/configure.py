@@ -113,6 +113,7 @@ def _print(result: ConfigurationResult) -> None:
     if same:
         echo("all of them: " + ", ".join(f"{key} = {option}" for key, option in same.items()))
     echo(result.default_in_words())
+    echo(result.recommendation_in_words())
     head = ["on fresh instances", "P(dominated)", "beats the default", "promised", result.criterion, "promised", "gap"]
     rows = [
         [

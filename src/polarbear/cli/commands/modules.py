@@ -28,6 +28,10 @@ def modules(
     figures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Draw importance, effects, configurations and elites there.")
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="STUDY", help="Another such study, such as on another function, for figures. Repeatable."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say which option of an optimizer matters when, from all runs of a configurator."""
@@ -41,7 +45,7 @@ def modules(
             raise typer.BadParameter(f"--pair is {text!r}; name two modules, such as active,mirrored")
         pairs.append((first.strip(), second.strip()))
     effects = effects_of(study, pairs=pairs)
-    drawn = _draw(figures, study, effects) if figures else []
+    drawn = _draw(figures, study, effects, beside or []) if figures else []
     if as_json:
         echo(to_json(_as_dict(effects) | ({"figures": drawn} if figures else {})))
         return
@@ -70,13 +74,13 @@ def modules(
         echo("\nfigures: " + ", ".join(drawn))
 
 
-def _draw(folder: Path, study: Path, effects: Effects) -> list[str]:
+def _draw(folder: Path, study: Path, effects: Effects, beside: list[Path]) -> list[str]:
     """Draw the figures into a folder; their files."""
     from polarbear.analyzer.modules import module_figures
 
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[str] = []
-    for name, figure in module_figures(study, effects).items():
+    for name, figure in module_figures(study, effects, beside).items():
         figure.save(folder / f"{name}.svg")
         paths.append(str(folder / f"{name}.svg"))
     return paths
