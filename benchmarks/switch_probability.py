@@ -4,8 +4,8 @@
 
 The recorded runs of a function in one dimension count as all there are, so that it is known which policy is faster.
 TIMES times 7 and 8 runs of each algorithm are drawn from them, with replacement: the 7 choose the best policy with one
-switch and the best single algorithm, the 8 tell with which probability the former is faster. For contrast both on all
-15. FOLDER has hitting times of algorithms, one file ``NAME_hits.csv.gz`` each.
+switch and the best single algorithm, the 8 tell with which probability the former is faster. For contrast 15 do both.
+FOLDER has hitting times of algorithms, one file ``NAME_hits.csv.gz`` each.
 """
 
 from __future__ import annotations

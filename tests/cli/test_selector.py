@@ -80,3 +80,19 @@ def test_asking_about_problems_unlike_those_of_the_training_warns(tmp_path):
         )
         _, told = polarbear("selector", "ask", "s.npz", "new.toml", "--json", cwd=tmp_path)
         assert ("Caution: the problems are not like those of the training" in told) == unlike
+
+
+def test_a_selector_of_a_table_is_asked_by_a_table(tmp_path):
+    rows = [f"f{i},f{i}-i{j},{i},{10 - i}" for i in range(20) for j in range(2)]
+    values = [f"{row},{i // 2 - 9.5}" for i, row in enumerate(rows)]
+    (tmp_path / "a.csv").write_text("\n".join(["function,instance,loss:early,loss:late,x", *values]) + "\n")
+    polarbear("selector", "train", "a.csv", "--into", "s.npz", "--confidence", 0.5, cwd=tmp_path)
+    (tmp_path / "new.csv").write_text("instance,x\nlow,-9\nhigh,9\nunknown,\n")
+    told = json.loads(polarbear("selector", "ask", "s.npz", "new.csv", "--json", cwd=tmp_path)[0])
+    assert {name: told[name]["algorithm"] for name in ("low", "high")} == {"low": "early", "high": "late"}
+    assert set(told) == {"low", "high", "unknown"}
+    assert told["low"]["evaluations"] == 0
+    (tmp_path / "new.csv").write_text("y\n1\n")
+    assert "new.csv has no column 'x'" in polarbear("selector", "ask", "s.npz", "new.csv", code=2, cwd=tmp_path)[1]
+    (tmp_path / "new.csv").write_text("x\nmuch\n")
+    assert "is no table of features" in polarbear("selector", "ask", "s.npz", "new.csv", code=2, cwd=tmp_path)[1]

@@ -1,15 +1,16 @@
 """Switching from one optimizer to another within a run."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from scipy.optimize import rosen
 
-from polarbear.optimizers import Progress, RandomSearch, Switch, describe, from_description
+from polarbear.optimizers import NLopt, Progress, RandomSearch, Space, Switch, describe, from_description
 from polarbear.optimizers.adapters.modcma import FAULTY, OPTIONS
-from polarbear.protocols import Traits
+from polarbear.optimizers.transfer import search_starts
+from polarbear.protocols import Traits, WarmStart
 from tests.optimizers.seen import Seen, half_plane
 
 MODULES = [
@@ -337,6 +338,43 @@ class TestPoints:
     def test_scipys_differential_evolution_begins_with_the_latest(self):
         seen = run(Switch(RandomSearch(), "scipy-DE", at=100), budget=175)
         np.testing.assert_allclose(np.sort(seen.points[100:175], axis=0), np.sort(seen.points[25:100], axis=0))
+
+
+class TestLinkage:
+    """MLSL begins with what is known: local searches from the best points that have no better one nearby."""
+
+    def test_starts_are_the_best_of_each_cluster(self):
+        box = Space([0.0, 0.0], [1.0, 10.0])
+        corners = np.array([[0.2, 2.0], [0.8, 8.0]])
+        low = np.concatenate([corners, corners + np.array([0.05, 0.5])])
+        rest = np.random.default_rng(1).uniform(box.lower, box.upper, (36, 2))
+        values = np.concatenate([[2.0, 1.0, 3.0, 4.0], np.full(36, 9.0)])
+        start = WarmStart(evaluations=40, population=np.concatenate([low, rest]), values=values)
+        np.testing.assert_array_equal(search_starts(start, box), corners[::-1])  # r = 0.242 of the box's sides
+        beside = replace(start, population=np.concatenate([[[0.2, 2.0], [0.441, 2.0]], low[2:], rest]))
+        own = low[3].tolist()  # its corner has gone
+        assert search_starts(beside, box).tolist() == [[0.441, 2.0], own]  # the other is 0.241 away
+        apart = replace(start, population=np.concatenate([[[0.2, 2.0], [0.444, 2.0]], low[2:], rest]))
+        assert search_starts(apart, box).tolist() == [[0.444, 2.0], [0.2, 2.0], own]
+
+    def test_of_nothing_there_is_none_and_of_one_point_it_is_that(self):
+        box = Space([0.0, 0.0], [1.0, 1.0])
+        assert search_starts(WarmStart(evaluations=0), box).shape == (0, 2)
+        one = WarmStart(evaluations=1, best=np.array([0.5, 0.1]), value=1.0)
+        np.testing.assert_array_equal(search_starts(one, box), [[0.5, 0.1]])
+
+    @pytest.mark.parametrize("local", [None, "LN_NELDERMEAD", "LN_NEWUOA"])
+    def test_each_is_searched_from_in_turn(self, local):
+        pytest.importorskip("nlopt")
+        seen = run(Switch(RandomSearch(), NLopt(algorithm="GN_MLSL", local=local), at=200), budget=4_000, dimension=2)
+        known = WarmStart(evaluations=200, population=np.array(seen.points[:200]), values=np.array(seen.values[:200]))
+        starts = search_starts(known, Space(seen.lower, seen.upper))
+        assert len(starts) > 1
+        after = np.array(seen.points[200:])
+        where = [int(np.flatnonzero(np.abs(after - each).max(axis=1) < 1e-12)[0]) for each in starts]
+        assert where[0] == 0
+        assert where == sorted(where)
+        assert min(seen.values[200 : 200 + where[1]]) < seen.values[200], "the first search got somewhere"
 
 
 class TestWhen:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from polarbear.optimizers.archives import center_of
@@ -16,6 +18,8 @@ _LEAST_SPREAD = 1e-5
 """In box widths: less is no search distribution, but one point, or the steps of finite differences around it."""
 _LEAST_STEP = 1e-10
 """In box widths: of distributions that the first optimizer itself has."""
+_REDUCED, _ZETA = 0.1, 2.0
+"""Of multi-level single linkage: the share of points that may begin local searches, and ζ (Vermetten 2025, 5.3)."""
 _WORST_CONDITION = 1e14
 """Smaller eigenvalues of a covariance matrix are raised to the largest divided by it."""
 
@@ -59,6 +63,24 @@ def first_point(start: WarmStart | None, box: Box, rng: np.random.Generator) -> 
     if start is None or start.best is None:
         return rng.uniform(box.lower, box.upper)
     return np.clip(start.best, box.lower, box.upper)
+
+
+def search_starts(start: WarmStart, box: Box) -> FloatArray:
+    """(k, d) where multi-level single linkage begins local searches, of the points known: the best first.
+
+    Of the tenth with the lowest values those that have no better point within the critical distance
+    r = π^(-1/2) (Γ(1 + d/2) ζ ln(m) / m)^(1/d), in box widths, of m points (Rinnooy Kan & Timmer 1987, part II).
+    """
+    points, values = known_points(start, box)
+    m, d = points.shape
+    if not m:
+        return points
+    order = np.argsort(values, kind="stable")
+    in_widths = ((points - box.lower) / (box.upper - box.lower))[order]
+    distance = (math.gamma(1 + d / 2) * _ZETA * math.log(m) / m) ** (1 / d) / math.sqrt(math.pi)
+    reduced = range(math.ceil(_REDUCED * m))
+    alone = [i for i in reduced if not (np.linalg.norm(in_widths[:i] - in_widths[i], axis=1) <= distance).any()]
+    return points[order[alone]]
 
 
 def _conditioned(covariance: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from polarbear.selectors import Advice, Cases, Evaluation
+    from polarbear.selectors import Advice, Cases, Evaluation, Selector
 
 _SHARE = ("share", "lower", "upper", "probability of the largest")
 _MOST_DECIDING = 5
@@ -107,7 +107,9 @@ def selector(
     problems: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[PLAN]", help="Of ask: a plan, whose problems count, or its [instances] alone.", show_default=False
+            metavar="[PLAN|TABLE]",
+            help="Of ask: a plan, whose problems count, its [instances] alone, or a table (CSV) of features.",
+            show_default=False,
         ),
     ] = None,
     into: Annotated[
@@ -127,7 +129,8 @@ def selector(
             values, text = evaluation.as_dict(), _scores_in_words(evaluation)
         elif problems is None:
             raise ValueError(
-                "ask needs a plan beside the selector, whose problems it is asked about, or its [instances] alone"
+                "ask needs a plan beside the selector, whose problems it is asked about, its [instances] alone, or a "
+                "table of features"
             )
         else:
             advices, caution = _advices(source, problems, seed)
@@ -240,7 +243,10 @@ def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str 
     from polarbear.protocols import identity_of
     from polarbear.selectors import load, shift_in_words
 
-    asked, problems = load(path), open_problems(file)
+    asked = load(path)
+    if file.suffix.lower() == ".csv":
+        return _advices_of_table(asked, file, seed)
+    problems = open_problems(file)
     measured = [asked.measure(problem, seed=seed) for problem in problems]
     rows = [[known[name] for name in asked.covariates.names] for known, _ in measured]
     advices = {
@@ -250,6 +256,28 @@ def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str 
     functions = [function_of(identity_of(problem)) for problem in problems]
     shift = asked.shift(rows, functions, seed=seed) if len(set(functions)) > 1 else None
     return advices, shift_in_words(shift)
+
+
+def _advices_of_table(asked: Selector, file: Path, seed: int) -> tuple[dict[str, Advice], str | None]:
+    """The same of problems whose features stand in a table, by its column instance, if there is one, or its rows."""
+    import polars as pl
+
+    from polarbear.descriptions import did_you_mean
+    from polarbear.selectors import shift_in_words
+
+    try:
+        table, wanted = pl.read_csv(file, infer_schema_length=None), list(asked.covariates.names)
+        if missing := [name for name in wanted if name not in table.columns]:
+            raise ValueError(f"{file} has no column {missing[0]!r};{did_you_mean(missing[0], table.columns)}")
+        rows = table.select(pl.col(wanted).cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{file} is no table of features: {error}") from error
+    labels = [f"row {number + 2}" for number in range(len(rows))]
+    if "instance" in table.columns and table["instance"].is_unique().all():
+        labels = table["instance"].cast(pl.String).to_list()
+    functions = table["function"].cast(pl.String).to_list() if "function" in table.columns else []
+    shift = asked.shift(rows, functions, seed=seed) if len(set(functions)) > 1 else None
+    return dict(zip(labels, asked.choose(rows), strict=True)), shift_in_words(shift)
 
 
 def _advices_in_words(advices: dict[str, Advice]) -> str:

@@ -13,6 +13,7 @@ How `nlopt` 2.11 is used:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.generators import seed_from
 from polarbear.optimizers.native import GREATEST, clip_values
 from polarbear.optimizers.settings import Size, choice_of, family
-from polarbear.optimizers.transfer import first_point
+from polarbear.optimizers.transfer import first_point, search_starts
 from polarbear.protocols import Objective, Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, Flag, Share, folded, real
@@ -60,6 +61,9 @@ CONSTRAINED = frozenset({
 
 NESTED = frozenset({"LN_AUGLAG", "LN_AUGLAG_EQ", "GN_MLSL", "GN_MLSL_LDS"})
 """The algorithms that search with a local one."""
+
+LINKED = frozenset({"GN_MLSL", "GN_MLSL_LDS"})
+"""Multi-level single linkage, which starts from all points that are known."""
 
 WITH_POPULATION = frozenset({"GN_CRS2_LM", "GN_ISRES", "GN_ESCH", "GN_MLSL", "GN_MLSL_LDS"})
 """The algorithms that take a population size."""
@@ -167,16 +171,36 @@ class NLopt(Restarted):
     ) -> None:
         nlopt = optional(*self.requires, "this optimizer")
         nlopt.srand(seed_from(rng))
+        if start is not None and self.algorithm in LINKED:
+            self._adopt(nlopt, objective, problem, start)
+            start = start if start.best is None else replace(start, best=objective.point)
         x0 = first_point(start, problem, rng)
         opt = self._opt(nlopt, self.algorithm, problem)
         if self.population_size is not None:
             opt.set_population(self.population_size)
         if self.local is not None:
             opt.set_local_optimizer(self._opt(nlopt, self.local, problem))
-        if self.algorithm not in UNBOUNDED:
+        self._bound(opt, self.algorithm, problem)
+        _minimize(nlopt, opt, x0, objective)
+
+    def _adopt(self, nlopt: Any, objective: Callback, problem: Objective, start: WarmStart) -> None:
+        """Take points that are known for the first sample, which NLopt takes from nobody, and search from some of them.
+
+        The local search is the one that NLopt would take, with its tolerances.
+        """
+        local = self.local or "LN_COBYLA"
+        for x0 in search_starts(start, problem):
+            opt = self._opt(nlopt, local, problem)
+            if self.local is None:
+                opt.set_xtol_rel(1e-7)
+                opt.set_ftol_rel(1e-15)
+            self._bound(opt, local, problem)
+            _minimize(nlopt, opt, x0, objective)
+
+    def _bound(self, opt: Any, algorithm: str, problem: Objective) -> None:
+        if algorithm not in UNBOUNDED:
             opt.set_lower_bounds(np.array(problem.lower, dtype=np.float64))
             opt.set_upper_bounds(np.array(problem.upper, dtype=np.float64))
-        _minimize(nlopt, opt, x0, objective)
 
     def _opt(self, nlopt: Any, algorithm: str, problem: Objective) -> Any:
         """An `nlopt.opt` with tolerances and first step."""
