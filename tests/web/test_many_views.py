@@ -135,6 +135,7 @@ class TestAttainment:
         shown = View("attainment", "runs", {**where, "lines": "0.1 0.9", "points": "20"}).show(sources)
         assert len(set(column(shown.data, "value"))) == 20
         assert "what 10% and 90% of the runs attained" in shown.figure.caption
+        assert shown.figure.panels[0].x.scale == "log"
         shown = View("difference", "runs", {**where, "level": "0.3"}).show(sources)
         solid, _ = (mark for mark in shown.figure.panels[0].marks if mark.name == "level")
         reached = np.asarray(solid.x)[np.asarray(solid.y) <= 1.0].min()

@@ -44,7 +44,9 @@ def pooled_attainment(
     """Share of runs that attained each precision within each budget, as the mean over functions."""
     budgets, values, cells = _common(assessment, dimension, group, int(points), algorithm)
     share = _pooled(cells, algorithm, budgets, values)
-    drawn = figures.attainment(budgets, values, share, lines=shares_in(lines), value="best precision so far")
+    drawn = figures.attainment(
+        budgets, values, share, lines=shares_in(lines), value="best precision so far", spacing="log"
+    )
     drawn = replace(drawn, title=f"Empirical attainment function of {algorithm}")
     name = f"pooled {algorithm} {group} {dimension}"
     return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, share, group))
@@ -64,6 +66,7 @@ def pooled_difference(
         (algorithm, against),
         order=assessment.subject.algorithms,
         value="best precision so far",
+        spacing="log",
     )
     name = f"pooled {algorithm} {against} {group} {dimension}"
     return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, first - second, group))
@@ -104,7 +107,9 @@ def second_order(
     given = at, goal
     conditional = condition != "all runs"
     share = second_order_eaf(curves, budgets, values, given=given, conditional=conditional)
-    drawn = figures.attainment(budgets, values, share, lines=shares_in(lines), value=charts.value_label(cell))
+    drawn = figures.attainment(
+        budgets, values, share, lines=shares_in(lines), value=charts.value_label(cell), spacing="log"
+    )
     said = f"{given[1]:.3g} within {given[0]:.3g} evaluations"
     among = f" Of the runs that attained {said} alone." if conditional else f" Runs count that attained {said} as well."
     drawn = replace(

@@ -141,11 +141,11 @@ def areas_below(assessment: Assessment, dimension: Dimension) -> Shown:
     )
 
 
-@view("coco", "Performance profile")
+@view("coco", "Performance and data profiles")
 def performance_profile(assessment: Assessment, dimension: Dimension, target: OneTarget, profile: Profile) -> Shown:
-    """Share of functions on which an algorithm takes at most so many times as long as the fastest to one target.
+    """Share of functions that take an algorithm at most so many times as long as the fastest one, to one target.
 
-    As a data profile: on which it takes at most so many simplex gradients, of d + 1 evaluations each.
+    As a data profile: so many simplex gradients, of d + 1 evaluations each.
     """
     erts = _erts(assessment, dimension, one_number(target, "target"))
     times = np.array(list(erts.values())).T

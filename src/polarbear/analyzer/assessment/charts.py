@@ -265,7 +265,7 @@ def attainment(cell: Cell, name: str, *, lines: Sequence[float] = _QUARTILES, po
     budgets, values = grid_of(cell, points)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
     figure = replace(
-        figures.attainment(budgets, values, share, lines=lines, value=value_label(cell)),
+        figures.attainment(budgets, values, share, lines=lines, value=value_label(cell), spacing="log"),
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
@@ -288,6 +288,7 @@ def difference(
         level=level,
         order=assessment.subject.algorithms,
         value=value_label(cell),
+        spacing="log",
     )
     return surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
 
@@ -305,6 +306,7 @@ def portfolio_difference(assessment: Assessment, cell: Cell, name: str, *, point
         (name, _OTHERS),
         order=(*assessment.subject.algorithms, _OTHERS),
         value=value_label(cell),
+        spacing="log",
     )
     return surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
