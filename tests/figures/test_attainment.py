@@ -134,14 +134,16 @@ class TestDifference:
         assert_readable(figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, names, width=width))
         assert_readable(figures.attainment(BUDGETS, VALUES, SHARE, width=width))
 
-    def test_medians_are_steps_of_both_in_the_order_of_the_names(self):
-        medians = [1.0, 0.5, 0.1, 0.02], [np.nan, 1.0, 1.0, 0.5]
-        figure = figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), medians=medians)
-        for line, median in zip(drawn(figure, "median"), medians, strict=True):
-            np.testing.assert_array_equal(step_values(line), [BUDGETS, median])
-        assert "A solid, B broken" in figure.caption
-        with pytest.raises(ValueError, match="median of 'B' has shape"):
-            figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), medians=([1.0] * 4, [1.0]))
+    @pytest.mark.parametrize(("level", "said"), [(0.5, "half"), (0.125, "12.5%")])
+    def test_level_curves_are_steps_of_both_in_the_order_of_the_names(self, level, said):
+        lines = [1.0, 0.5, 0.1, 0.02], [np.nan, 1.0, 1.0, 0.5]
+        how = {"lines": lines, "level": level}
+        figure = figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), **how)
+        for line, curve in zip(drawn(figure, "level"), lines, strict=True):
+            np.testing.assert_array_equal(step_values(line), [BUDGETS, curve])
+        assert f"what {said} of the runs attained: A solid, B broken" in figure.caption
+        with pytest.raises(ValueError, match="line of 'B' has shape"):
+            figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), lines=([1.0] * 4, [1.0]))
 
     def test_beyond_one_is_an_error(self):
         with pytest.raises(ValueError, match="has to lie in -1 to 1"):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import gmean, kendalltau
 
 from polarbear import store
-from polarbear.records import Parameters
-from polarbear.web import Sources, View
+from polarbear.records import Parameters, Reference
+from polarbear.web import Sources, View, coco
 from tests.analyzer.recorded import runs
 
 FAST, SLOW = (6.5, 12.5), (42.5, 102.5)
@@ -39,11 +39,28 @@ class TestManyFunctions:
     def test_average_runtimes_under_a_budget_of_ones_own(self, sources):
         """The fast runs reach a precision of 1 after 10 to 15 evaluations in 5-D."""
         where = {"problem": "bbob f1 in 5-D", "budget": "12"}
-        for statistic, expected in (("ERT", (10 + 11 + 12 + 3 * 12) / 3), ("PAR-c", (10 + 11 + 12 + 3 * 10 * 12) / 6)):
+        for statistic, expected in (
+            ("ERT", (10 + 11 + 12 + 3 * 12) / 3),
+            ("SP1", 2 * 11),
+            ("PAR-c", (10 + 11 + 12 + 3 * 10 * 12) / 6),
+        ):
             rows = data(sources, "average-runtime", statistic=statistic, **where).rows
             assert [row[2] for row in rows if row[:2] == ("fast", 1.0)] == [pytest.approx(expected)]
         with pytest.raises(ValueError, match="budget is '0'; give a number of evaluations, from 1"):
             data(sources, "average-runtime", budget="0")
+
+    def test_tables_are_computed_once_for_all_references(self, sources, monkeypatch):
+        undivided = data(sources, "table", dimension="2")
+        monkeypatch.setattr(coco, "runtime_tables", None)
+        assert data(sources, "table", dimension="2").rows == undivided.rows
+        ones = np.ones(1, dtype=int)
+        best = Reference(np.array([1.0]), np.array([2.0]), ("best",), ones, ones)
+        runs = sources.get("runs", "Assessment")
+        rows = coco.table(runs, dimension="2", reference={("1", 2): best, ("1", 5): best}).data.frame().rows(named=True)
+        assert [row["reference"] for row in rows if row["target"] == 1] == [2.0, 2.0, None, None]
+        shown = {(row["function"], row["algorithm"]): row["shown"] for row in rows if row["target"] == 1}
+        fast, slow = FAST[0], SLOW[0]
+        assert shown == {("1", "fast"): fast / 2, ("1", "slow"): slow / 2, ("2", "fast"): fast, ("2", "slow"): slow}
 
     def test_so_many_targets_as_are_asked_for(self, sources):
         assert len(data(sources, "targets", targets="log", count="3").rows) == 3 * 4
@@ -106,9 +123,27 @@ class TestDistributions:
         steps = [share for *_, share in data(sources, "performance-profile", dimension="2").rows]
         assert steps == [1, 1, 0, 1], "slow takes this many times as long on every function"
         assert data(sources, "performance-profile", dimension="2").rows[-1][1] == pytest.approx(ratio)
+        rows = data(sources, "performance-profile", dimension="2", profile="data").rows
+        assert [row[2] for row in rows] == [1, 1, 0, 1]
+        assert [row[1] for row in rows] == pytest.approx([FAST[0] / 3, SLOW[0] / 3] * 2)
 
 
 class TestAttainment:
+    def test_lines_and_grid_are_those_asked_for(self, sources):
+        """Six fast runs reach a precision of 1 in 5-D at 10 to 15 evaluations, so that a third of them do within 11."""
+        where = {"problem": "bbob f1 in 5-D", "algorithm": "fast"}
+        shown = View("attainment", "runs", {**where, "lines": "0.1 0.9", "points": "20"}).show(sources)
+        assert len(set(column(shown.data, "value"))) == 20
+        assert "what 10% and 90% of the runs attained" in shown.figure.caption
+        assert shown.figure.panels[0].x.scale == "log"
+        shown = View("difference", "runs", {**where, "level": "0.3"}).show(sources)
+        solid, _ = (mark for mark in shown.figure.panels[0].marks if mark.name == "level")
+        reached = np.asarray(solid.x)[np.asarray(solid.y) <= 1.0].min()
+        before = max(at for at in solid.x if at < reached)
+        assert before < 11 <= reached
+        with pytest.raises(ValueError, match="lines are drawn at shares of the runs above 0 and at most 1, not at 25"):
+            data(sources, "pooled-attainment", algorithm="fast", lines="25 50 75")
+
     def test_differences_of_pooled_surfaces(self, sources):
         where = {"dimension": "2"}
         fast, slow = (

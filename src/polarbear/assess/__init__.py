@@ -132,7 +132,7 @@ from polarbear.assess.summary import (
     scaling,
     summarize,
 )
-from polarbear.assess.table import RuntimeTable, TableBlock, TableRow, runtime_table
+from polarbear.assess.table import RuntimeTable, TableBlock, TableRow, divide_table, runtime_table
 from polarbear.assess.table_formats import as_html, as_latex, as_text, caption
 from polarbear.assess.targets import biobjective_targets, budget_targets, data_profile_targets, log_targets
 from polarbear.assess.trials import Trials, group_trials
@@ -206,6 +206,7 @@ __all__ = [
     "data_profile_targets",
     "deep_comparison",
     "deep_ranking",
+    "divide_table",
     "dynamic_virtual_best",
     "eaf",
     "eaf_difference",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.assess.arrays import checked_runtimes, checked_weights, floats
-from polarbear.assess.runtimes import ert, par, success_rate
+from polarbear.assess.runtimes import ert, par, sp1, success_rate
 from polarbear.records import FloatArray, IntArray
 
 
@@ -32,6 +32,7 @@ class RuntimeSummary:
         par: (targets,) penalized average runtime with `penalty`.
         penalty: The factor c of PAR-c.
         ert: (targets,) expected runtime, inf where no run reached the target.
+        sp1: (targets,) mean runtime of the successful runs over the success rate, inf where no run reached the target.
     """
 
     runs: int
@@ -45,6 +46,7 @@ class RuntimeSummary:
     par: FloatArray
     penalty: float
     ert: FloatArray
+    sp1: FloatArray
 
 
 def summarize(
@@ -55,7 +57,7 @@ def summarize(
     penalty: float = 10.0,
     weights: ArrayLike | None = None,
 ) -> RuntimeSummary:
-    """Success rates, means, deviations, quantiles, PAR-c and ERT of each target.
+    """Success rates, means, deviations, quantiles, PAR-c, ERT and SP1 of each target.
 
     Args:
         runtimes: (runs, targets), inf where a target was missed.
@@ -82,6 +84,7 @@ def summarize(
         par=par(times, evaluations, penalty, weights=weights),
         penalty=penalty,
         ert=ert(times, evaluations, weights=weights),
+        sp1=sp1(times, weights=weights),
     )
 
 

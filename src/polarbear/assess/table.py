@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,15 +126,34 @@ def runtime_table(
             raise ValueError(
                 f"an algorithm occurs twice on function {function}; join its runs into one group of trials"
             )
-        reference = references.get(function) if references else None
-        blocks.append(_block(group, levels, reference, final_target, tests, bootstraps, rng, absolute))
-    return RuntimeTable(trials[0].dimension, levels, final_target, tests, tuple(blocks), absolute)
+        blocks.append(_block(group, levels, final_target, tests, bootstraps, rng, absolute))
+    table = RuntimeTable(trials[0].dimension, levels, final_target, tests, tuple(blocks), absolute)
+    return divide_table(table, references) if references else table
+
+
+def divide_table(table: RuntimeTable, references: Mapping[str, Reference]) -> RuntimeTable:
+    """An undivided table with what it shows divided by references, by the function's name; arguments of the table stay.
+
+    It takes little beside the table itself, whose tests and dispersions do not depend on references.
+    """
+    return replace(
+        table, blocks=tuple(_divided(block, table, references.get(block.function)) for block in table.blocks)
+    )
+
+
+def _divided(block: TableBlock, table: RuntimeTable, reference: Reference | None) -> TableBlock:
+    if reference is None:
+        return block
+    base = reference.at(table.targets)
+    unit = np.where(np.isfinite(base), base, 1.0)
+    rows = tuple(replace(row, shown=ert_ratios(row.erts, unit), dispersion=row.dispersion / unit) for row in block.rows)
+    successes = _successes(reference, table.final_target)
+    return replace(block, reference=base, reference_successes=successes, rows=rows)
 
 
 def _block(
     group: Sequence[Trials],
     targets: FloatArray,
-    reference: Reference | None,
     final_target: float,
     tests: int,
     bootstraps: int,
@@ -145,16 +164,13 @@ def _block(
     erts = np.array(
         [ert(times, entry.evaluations, weights=entry.weights) for times, entry in zip(hits, group, strict=True)]
     )
-    base = None if reference is None else reference.at(targets)
-    unit = np.ones(targets.size) if base is None else np.where(np.isfinite(base), base, 1.0)
-    shown = ert_ratios(erts, unit)
     marks = _significance(group, erts, targets, tests, absolute)
     rows = tuple(
         TableRow(
             algorithm=entry.algorithm,
             erts=erts[row],
-            shown=shown[row],
-            dispersion=_dispersion(entry, hits[row], bootstraps, rng) / unit,
+            shown=erts[row],
+            dispersion=_dispersion(entry, hits[row], bootstraps, rng),
             stars=marks[row],
             best=np.isfinite(erts[row]) & (erts[row] == erts.min(axis=0)),
             successes=int(np.isfinite(entry.runtimes([final_target], absolute=absolute)).sum()),
@@ -163,7 +179,7 @@ def _block(
         )
         for row, entry in enumerate(group)
     )
-    return TableBlock(group[0].function, base, None if reference is None else _successes(reference, final_target), rows)
+    return TableBlock(group[0].function, None, None, rows)
 
 
 def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.random.Generator | None) -> FloatArray:

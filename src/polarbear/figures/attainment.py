@@ -36,6 +36,8 @@ _TINY = 1e-9
 """Borders lie just below round shares, so that a share of exactly 0.5 counts as at least 0.5."""
 _SHARES = np.linspace(0.0, 1.0, 21)
 _DASHES = (), (3.0, 1.5)
+_MOST_TICKS = 5
+"""Borders that the bar of shades numbers."""
 
 
 def attainment(
@@ -62,7 +64,7 @@ def attainment(
         budgets: (T,) increasing.
         values: (V,) increasing.
         share: (T, V) share of the runs at each grid point; NaN where unknown.
-        lines: Shares whose borders are drawn.
+        lines: Shares whose borders are drawn, above 0 and at most 1.
         value: Label of the vertical axis.
         axis: What budgets are counted in.
         spacing: "log" or "linear" budget axis; default as the budgets are spaced.
@@ -72,13 +74,17 @@ def attainment(
         height: Inches; default in proportion.
 
     Raises:
-        ValueError: If budgets or values do not increase, or shares have another shape or do not lie in 0 to 1.
+        ValueError: If budgets or values do not increase, shares have another shape or do not lie in 0 to 1, or there
+            is no such line.
     """
     at, heights, table = _grid(budgets, values, share, lowest=0.0)
+    if wrong := [line for line in lines if not 0 < line <= 1]:
+        raise ValueError(f"lines are drawn at shares of the runs above 0 and at most 1, not at {wrong[0]:g}")
     colors = tuple(blend(SHADES, float(position)) for position in np.linspace(0, 1, _SHARES.size - 1))
     borders = tuple((line, INK if line <= 0.5 else SURFACE, 1.4 if line == 0.5 else 0.7) for line in lines)
     edges = np.concatenate([[_TINY], _SHARES[1:-1] - _TINY, [1.1]])
-    bar = Bar(label="share of runs", edges=(*_SHARES.tolist(),), colors=colors, ticks=(0, *QUARTILES, 1), lines=borders)
+    ticks = tuple(sorted({0.0, *lines, 1.0})) if len(lines) <= _MOST_TICKS else (0, *QUARTILES, 1)
+    bar = Bar(label="share of runs", edges=(*_SHARES.tolist(),), colors=colors, ticks=ticks, lines=borders)
     scale = Scale.of([heights], value_spacing)
     surface = Surface(
         name="attainment", x=at, y=scale.place(heights), z=table, edges=edges, colors=colors, borders=borders, layer=1
@@ -100,7 +106,8 @@ def attainment_difference(
     difference: ArrayLike,
     names: tuple[str, str],
     *,
-    medians: tuple[ArrayLike, ArrayLike] | None = None,
+    lines: tuple[ArrayLike, ArrayLike] | None = None,
+    level: float = 0.5,
     order: Sequence[str] | None = None,
     value: str = "best value so far",
     axis: str = "evaluations",
@@ -114,7 +121,7 @@ def attainment_difference(
     Marks: the colour at a point is that of the algorithm of whose runs a larger share found a value as good as that
     within that budget; it is the darker, the larger the difference of the shares. White: no difference. The
     difference is drawn as it is known, constant from each grid point to the next. Where it is unknown, the ground is
-    hatched. Lines are what half of the runs attained, if given: of the first algorithm solid, of the second broken.
+    hatched. Lines are what a share of the runs attained, if given: of the first algorithm solid, of the second broken.
 
     Args:
         budgets: (T,) increasing.
@@ -122,7 +129,8 @@ def attainment_difference(
         difference: (T, V) share of the first algorithm's runs minus that of the second, at each grid point; NaN
             where unknown.
         names: Of the two algorithms; the second may be a portfolio.
-        medians: (T,) the value that half of the runs of each attained by each budget; NaN where there is none.
+        lines: (T,) the value that a share of the runs of each attained by each budget; NaN where there is none.
+        level: This share.
         order: All names in the order in which colours are dealt; default `names`.
         value: Label of the vertical axis.
         axis: What budgets are counted in.
@@ -146,18 +154,21 @@ def attainment_difference(
     surface = Surface(name="difference", x=at, y=scale.place(heights), z=table, edges=edges, colors=colors, layer=1)
     x = time_axis(at, axis, spacing, narrow=width < 5)
     entries = [Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names]
-    halves: list[Line] = []
-    for name, median, dash in zip(names, medians or (), _DASHES, strict=bool(medians)):
-        (curve,) = arrays_of({name: median}, at.shape, "median").values()
-        halves.append(Line(name="median", x=at, y=scale.place(curve), width=1.1, dash=dash, steps=True, layer=3))
-        entries.append(Entry(text=f"half of the runs of {shown(name, 18)}", color=INK, width=1.1, dash=dash))
+    curves: list[Line] = []
+    part = captions.part_of_runs(level)
+    for name, line, dash in zip(names, lines or (), _DASHES, strict=bool(lines)):
+        (curve,) = arrays_of({name: line}, at.shape, "line").values()
+        curves.append(Line(name="level", x=at, y=scale.place(curve), width=1.1, dash=dash, steps=True, layer=3))
+        entries.append(Entry(text=f"{part} of the runs of {shown(name, 18)}", color=INK, width=1.1, dash=dash))
     return Figure(
         title=f"Difference of attainment, {names[0]} and {names[1]}",
         alt=f"Where {names[0]} attains more than {names[1]}, and where less.",
-        caption=captions.attainment_difference(*names, unknown=_has_unknown(table), medians=medians is not None),
+        caption=captions.attainment_difference(
+            *names, unknown=_has_unknown(table), level=None if lines is None else level
+        ),
         width=width,
         height=height or _height(width),
-        panels=(Panel(x=x, y=scale.axis(value), marks=(surface, *halves), bar=bar),),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface, *curves), bar=bar),),
         looks=looks,
         key=Key(entries=tuple(entries), columns=2 if width > 5 else 1, size=SMALL),
     )

@@ -101,7 +101,7 @@ def allocation(axis: str) -> str:
 
 def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> str:
     """Caption of `attainment` with borders of these shares, and with unknown parts or without."""
-    percents = listed(f"{line:.0%}" for line in lines)
+    percents = listed(f"{100 * line:g}%" for line in lines)
     return (
         "The empirical attainment function: the shade at a point is the share of the runs that found a value as good "
         "as that within that budget; white was reached by none."
@@ -110,13 +110,19 @@ def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> 
     )
 
 
-def attainment_difference(first: str, second: str, *, unknown: bool = False, medians: bool = False) -> str:
-    """Caption of `attainment_difference` of two algorithms, with unknown parts or without, and with medians or not."""
+def part_of_runs(share: float) -> str:
+    """A share of the runs in words."""
+    return "half" if share == 0.5 else f"{100 * share:g}%"
+
+
+def attainment_difference(first: str, second: str, *, unknown: bool = False, level: float | None = None) -> str:
+    """Caption of `attainment_difference` of two algorithms, with unknown parts or without, and with lines or not."""
     return (
         f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
         "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
         "the difference of the two shares of runs. White: no difference."
-        + (f" Lines are what half of the runs attained: {first} solid, {second} broken." if medians else "")
+        + ("" if level is None else f" Lines are what {part_of_runs(level)} of the runs attained: ")
+        + ("" if level is None else f"{first} solid, {second} broken.")
         + (_UNKNOWN if unknown else "")
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
 from polarbear.assess import Bounds, TargetSensitivity, target_sensitivity, vorobev
@@ -9,32 +11,41 @@ from polarbear.assess.report import Assessment
 from polarbear.web.kind import (
     Algorithm,
     Dimension,
+    Number,
     Other,
     Problem,
     Shown,
+    Text,
     alone,
     cell_of,
     check_ran,
     kept,
+    numbers_in,
     view,
     within,
 )
 
+Level = Annotated[float, Number("share of runs", 0, 1, 0.5)]
+Shares = Annotated[str, Text("lines at shares of runs", "0.25 0.5 0.75")]
+Points = Annotated[float, Number("budgets and values of the grid", 10, 200, 60, whole=True)]
+
 
 @view("eaf", "Attainment surface")
-def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm) -> Shown:
+def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm, lines: Shares, points: Points) -> Shown:
     """Share of the runs of an algorithm that attained each value within each budget."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
-    return Shown.of(charts.attainment(cell, algorithm))
+    return Shown.of(charts.attainment(cell, algorithm, lines=shares_in(lines), points=int(points)))
 
 
 @view("eaf", "Difference of two algorithms")
-def difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, against: Other) -> Shown:
-    """Difference of the shares of runs that attained each value within each budget."""
+def difference(
+    assessment: Assessment, problem: Problem, algorithm: Algorithm, against: Other, level: Level, points: Points
+) -> Shown:
+    """Difference of the shares of runs that attained each value within each budget, with a level curve of both."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm, against)
-    return Shown.of(charts.difference(assessment, cell, (algorithm, against)))
+    return Shown.of(charts.difference(assessment, cell, (algorithm, against), level=level, points=int(points)))
 
 
 @view("eaf", "Attained share over the budget")
@@ -104,6 +115,12 @@ def _sensitivity(assessment: Assessment) -> TargetSensitivity:
     times = Bounds(1.0, max(cell.longest for cell in cells), log=True)
     curves = {name: [cell.curves(name) for cell in cells] for name in names}
     return target_sensitivity(curves, times=times, values=cells[0].precisions)
+
+
+def shares_in(text: str) -> tuple[float, ...]:
+    """The shares at which lines were asked for; errors as of `numbers_in`."""
+    shares = numbers_in(text, "lines")
+    return () if shares is None else (*shares.tolist(),)
 
 
 def scope_of(dimension: str) -> str:

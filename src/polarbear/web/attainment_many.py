@@ -14,12 +14,11 @@ from polarbear.assess import bootstrap_band, eaf_grid, level_curves, second_orde
 from polarbear.assess.report import Assessment, Cell
 from polarbear.figures import Figure
 from polarbear.records import FloatArray, log_times
-from polarbear.web.attainment import scope_of
+from polarbear.web.attainment import Level, Points, Shares, scope_of, shares_in
 from polarbear.web.coco import ALL, Group
 from polarbear.web.kind import (
     Algorithm,
     Dimension,
-    Number,
     Other,
     Problem,
     Shown,
@@ -33,18 +32,21 @@ from polarbear.web.kind import (
 )
 
 _GRID, _RESAMPLES = 60, 500
-Level = Annotated[float, Number("share of runs", 0, 1, 0.5)]
 GivenBudget = Annotated[str, Text("given budget (empty: the middle one)", "")]
 GivenValue = Annotated[str, Text("given value (empty: what half attained by then)", "")]
 Condition = Annotated[str, one_of("share of", "all runs", "runs that attain the given point")]
 
 
 @view("eaf", "Attainment pooled over functions")
-def pooled_attainment(assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm) -> Shown:
+def pooled_attainment(
+    assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, lines: Shares, points: Points
+) -> Shown:
     """Share of runs that attained each precision within each budget, as the mean over functions."""
-    budgets, values, cells = _common(assessment, dimension, group, algorithm)
+    budgets, values, cells = _common(assessment, dimension, group, int(points), algorithm)
     share = _pooled(cells, algorithm, budgets, values)
-    drawn = figures.attainment(budgets, values, share, value="best precision so far")
+    drawn = figures.attainment(
+        budgets, values, share, lines=shares_in(lines), value="best precision so far", spacing="log"
+    )
     drawn = replace(drawn, title=f"Empirical attainment function of {algorithm}")
     name = f"pooled {algorithm} {group} {dimension}"
     return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, share, group))
@@ -52,10 +54,10 @@ def pooled_attainment(assessment: Assessment, dimension: Dimension, group: Group
 
 @view("eaf", "Difference pooled over functions")
 def pooled_difference(
-    assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, against: Other
+    assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, against: Other, points: Points
 ) -> Shown:
     """Difference of the shares of runs of two algorithms that attained each precision, as the mean over functions."""
-    budgets, values, cells = _common(assessment, dimension, group, algorithm, against)
+    budgets, values, cells = _common(assessment, dimension, group, int(points), algorithm, against)
     first, second = (_pooled(cells, name, budgets, values) for name in (algorithm, against))
     drawn = figures.attainment_difference(
         budgets,
@@ -64,19 +66,20 @@ def pooled_difference(
         (algorithm, against),
         order=assessment.subject.algorithms,
         value="best precision so far",
+        spacing="log",
     )
     name = f"pooled {algorithm} {against} {group} {dimension}"
     return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, first - second, group))
 
 
 @view("eaf", "Difference against a portfolio")
-def portfolio_difference(assessment: Assessment, problem: Problem, algorithm: Algorithm) -> Shown:
+def portfolio_difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, points: Points) -> Shown:
     """Where an algorithm attains more than each of the others, and where the best of the others does."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     if len(cell.trials) < 2:
         raise ValueError(f"{algorithm} alone ran on {problem}; a portfolio of others needs at least one other")
-    return Shown.of(charts.portfolio_difference(assessment, cell, algorithm))
+    return Shown.of(charts.portfolio_difference(assessment, cell, algorithm, points=int(points)))
 
 
 @view("eaf", "Second order")
@@ -87,11 +90,13 @@ def second_order(
     budget: GivenBudget,
     value: GivenValue,
     condition: Condition,
+    lines: Shares,
+    points: Points,
 ) -> Shown:
     """Share of runs that attained a value within a budget and also a given value within a given budget."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
-    budgets, values = charts.grid_of(cell)
+    budgets, values = charts.grid_of(cell, int(points))
     curves = cell.curves(algorithm)
     if (at := number_in(budget, "budget")) is None:
         at = float(budgets[budgets.size // 2])
@@ -102,7 +107,9 @@ def second_order(
     given = at, goal
     conditional = condition != "all runs"
     share = second_order_eaf(curves, budgets, values, given=given, conditional=conditional)
-    drawn = figures.attainment(budgets, values, share, value=charts.value_label(cell))
+    drawn = figures.attainment(
+        budgets, values, share, lines=shares_in(lines), value=charts.value_label(cell), spacing="log"
+    )
     said = f"{given[1]:.3g} within {given[0]:.3g} evaluations"
     among = f" Of the runs that attained {said} alone." if conditional else f" Runs count that attained {said} as well."
     drawn = replace(
@@ -155,7 +162,7 @@ def _known(values: FloatArray) -> FloatArray:
 
 
 def _common(
-    assessment: Assessment, dimension: str, group: str, *algorithms: str
+    assessment: Assessment, dimension: str, group: str, points: int, *algorithms: str
 ) -> tuple[FloatArray, FloatArray, list[Cell]]:
     """Budgets, precisions and the problems of a group; all of the algorithms ran on each.
 
@@ -170,8 +177,8 @@ def _common(
     for cell in cells:
         check_ran(cell.name, cell.trials, *algorithms)
     limits = cells[0].precisions
-    budgets = log_times(1, max(cell.longest for cell in cells), _GRID)
-    return budgets, np.geomspace(limits.low, limits.high, _GRID), cells
+    budgets = log_times(1, max(cell.longest for cell in cells), points)
+    return budgets, np.geomspace(limits.low, limits.high, points), cells
 
 
 def _pooled(cells: Sequence[Cell], name: str, budgets: FloatArray, values: FloatArray) -> FloatArray:

@@ -10,9 +10,11 @@ import numpy as np
 
 from polarbear.analyzer.assessment import charts
 from polarbear.analyzer.assessment.charts import Backdrop
+from polarbear.assess import RuntimeTable
 from polarbear.assess.report import (
     Assessment,
     budget_based_targets,
+    divide_tables,
     runtime_tables,
     suggest_targets,
     table_rows,
@@ -115,7 +117,8 @@ def table(assessment: Assessment, dimension: Dimension, reference: Best) -> Show
 
     They are divided by those of the reference, if one is chosen.
     """
-    rows = table_rows(runtime_tables(within(assessment, dimension).subject, references=reference, bootstraps=0))
+    tables = _tables(within(assessment, dimension))
+    rows = table_rows(divide_tables(tables, reference) if reference else tables)
     return Shown(Data.of("expected-runtimes", tuple(rows[0]), (row.values() for row in rows)))
 
 
@@ -134,6 +137,12 @@ def _expected_runtimes(assessment: Assessment, dimension: str, target: str) -> c
     if level is not None:
         part = _to(part, level)
     return charts.expected_runtimes(part, part.subject.cells, f"{dimension}-D" if dimension != "any" else ALL)
+
+
+@kept
+def _tables(assessment: Assessment) -> list[RuntimeTable]:
+    """The tables before they are divided by a reference, which takes no time."""
+    return runtime_tables(assessment.subject, bootstraps=0)
 
 
 @kept

@@ -9,7 +9,7 @@ import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import Bounds, runtime_distribution, value_distribution
+from polarbear.assess import Bounds, data_profile, runtime_distribution, value_distribution
 from polarbear.assess import performance_profile as profile_of
 from polarbear.assess.report import Assessment, with_targets
 from polarbear.assess.report.data import Data
@@ -29,6 +29,7 @@ from polarbear.web.kind import (
     cell_of,
     check_ran,
     numbers_in,
+    one_of,
     view,
     within,
 )
@@ -36,6 +37,7 @@ from polarbear.web.many_functions import OneTarget, one_number
 
 _TEN, _POINTS = 10, 100
 Count = Annotated[float, Number("targets", 2, 51, 10, whole=True)]
+Profile = Annotated[str, one_of("profile", "performance", "data")]
 
 
 @view("fixed-target", "Distribution of runtimes to one target")
@@ -139,25 +141,33 @@ def areas_below(assessment: Assessment, dimension: Dimension) -> Shown:
     )
 
 
-@view("coco", "Performance profile")
-def performance_profile(assessment: Assessment, dimension: Dimension, target: OneTarget) -> Shown:
-    """Share of functions on which an algorithm takes at most so many times as long as the fastest to one target."""
+@view("coco", "Performance and data profiles")
+def performance_profile(assessment: Assessment, dimension: Dimension, target: OneTarget, profile: Profile) -> Shown:
+    """Share of functions that take an algorithm at most so many times as long as the fastest one, to one target.
+
+    As a data profile: so many simplex gradients, of d + 1 evaluations each.
+    """
     erts = _erts(assessment, dimension, one_number(target, "target"))
     times = np.array(list(erts.values())).T
     if not np.isfinite(times).any():
         raise ValueError(f"no algorithm reached {target} on any function; give a larger target")
-    reached = times[np.isfinite(times).any(axis=1)]
-    ratios = np.unique((reached / reached.min(axis=1, keepdims=True))[np.isfinite(reached)])
-    shares = profile_of(times, ratios)
+    if profile == "data":
+        sizes = [cell.dimension for cell in within(assessment, dimension).subject.cells]
+        at = np.unique((times / (np.array(sizes)[:, None] + 1.0))[np.isfinite(times)])
+        shares, unit, draw = data_profile(times, sizes, at), "simplex gradients", figures.data_profiles
+    else:
+        reached = times[np.isfinite(times).any(axis=1)]
+        at = np.unique((reached / reached.min(axis=1, keepdims=True))[np.isfinite(reached)])
+        shares, unit, draw = profile_of(times, at), "ratio", figures.performance_profiles
     curves = {
-        name: Distribution(at=ratios, share=share, solved=float(np.isfinite(erts[name]).mean()))
+        name: Distribution(at=at, share=share, solved=float(np.isfinite(erts[name]).mean()))
         for name, share in zip(erts, shares.T, strict=True)
     }
-    drawn = figures.performance_profiles(curves, order=assessment.subject.algorithms, share="share of functions")
+    drawn = draw(curves, order=assessment.subject.algorithms, share="share of functions")
     rows = charts.by_algorithm({name: (each.at, each.share) for name, each in curves.items()})
     scope = f"{dimension}-D, ERT to {target}"
     return Shown.of(
-        charts.exhibit(drawn, f"profile {dimension} {target}", ("algorithm", "ratio", "share"), rows, scope)
+        charts.exhibit(drawn, f"{profile} profile {dimension} {target}", ("algorithm", unit, "share"), rows, scope)
     )
 
 

@@ -36,6 +36,7 @@ from polarbear.web.samples import BAND_LEVELS, Around, Samples, band
 _AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
     "PAR-c": lambda summary: summary.par,
     "ERT": lambda summary: summary.ert,
+    "SP1": lambda summary: summary.sp1,
     "median": lambda summary: summary.median,
     "mean of successes": lambda summary: summary.mean,
 }
@@ -90,7 +91,7 @@ def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets,
 def average_runtime(
     assessment: Assessment, problem: Problem, statistic: Statistic, penalty: Penalty, around: Around, budget: OwnBudget
 ) -> Shown:
-    """PAR-c, ERT, median or mean of the runtimes to each target, with quantiles, a standard deviation or single runs.
+    """PAR-c, ERT, SP1, median or mean of runtimes to each target, with quantiles, a standard deviation or single runs.
 
     With a budget of your own, as if no run had been given more.
     """

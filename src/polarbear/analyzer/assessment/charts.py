@@ -28,6 +28,7 @@ from polarbear.assess.functions import function_name
 from polarbear.assess.report.data import Data, Rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
+from polarbear.assess.step_functions import runs_making
 from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 from polarbear.figures import Distribution
@@ -263,21 +264,23 @@ def attainment_ecdf(assessment: Assessment, cell: Cell) -> Exhibit:
     return exhibit(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
 
 
-def attainment(cell: Cell, name: str) -> Exhibit:
-    """The empirical attainment function of an algorithm on one function."""
-    budgets, values = grid_of(cell)
+def attainment(cell: Cell, name: str, *, lines: Sequence[float] = _QUARTILES, points: int = _GRID) -> Exhibit:
+    """The empirical attainment function of an algorithm on one function, with borders at shares of its runs."""
+    budgets, values = grid_of(cell, points)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
     figure = replace(
-        figures.attainment(budgets, values, share, value=value_label(cell)),
+        figures.attainment(budgets, values, share, lines=lines, value=value_label(cell), spacing="log"),
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
     return surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.title)
 
 
-def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exhibit:
-    """Difference of the empirical attainment functions of two algorithms on one function."""
-    budgets, values = grid_of(cell)
+def difference(
+    assessment: Assessment, cell: Cell, pair: tuple[str, str], *, level: float = 0.5, points: int = _GRID
+) -> Exhibit:
+    """Difference of the empirical attainment functions of two algorithms on one function, with their level curves."""
+    budgets, values = grid_of(cell, points)
     first, second = (values_at(cell.curves(name), budgets) for name in pair)
     difference = eaf_difference_grid(first, [second], values)
     figure = figures.attainment_difference(
@@ -285,16 +288,18 @@ def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exh
         values,
         difference,
         pair,
-        medians=(_attained_by_half(first), _attained_by_half(second)),
+        lines=(_attained_by(first, level), _attained_by(second, level)),
+        level=level,
         order=assessment.subject.algorithms,
         value=value_label(cell),
+        spacing="log",
     )
     return surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
 
 
-def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhibit:
+def portfolio_difference(assessment: Assessment, cell: Cell, name: str, *, points: int = _GRID) -> Exhibit:
     """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
-    budgets, values = grid_of(cell)
+    budgets, values = grid_of(cell, points)
     best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
     others = [best[each] for each in best if each != name]
     difference = eaf_difference_grid(best[name], others, values)
@@ -305,6 +310,7 @@ def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhib
         (name, _OTHERS),
         order=(*assessment.subject.algorithms, _OTHERS),
         value=value_label(cell),
+        spacing="log",
     )
     return surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
@@ -320,10 +326,11 @@ def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
     return bands
 
 
-def _attained_by_half(values: FloatArray) -> FloatArray:
-    """(T,) the best value that half of the runs or more attained by each time, (runs, T); NaN where they have none."""
-    half = np.sort(values, axis=0)[(len(values) + 1) // 2 - 1]
-    return np.where(np.isfinite(half), half, np.nan)
+def _attained_by(values: FloatArray, share: float) -> FloatArray:
+    """(T,) the best value that a share of the runs or more attained by each time, (runs, T); NaN if there is none."""
+    (needed,) = runs_making([share], len(values))
+    line = np.sort(values, axis=0)[needed - 1]
+    return np.where(np.isfinite(line), line, np.nan)
 
 
 def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Exhibit:
@@ -382,17 +389,17 @@ def _thinned(distribution: RuntimeDistribution) -> FloatArray:
     return np.unique(runtimes[np.searchsorted(runtimes, wanted, side="right") - 1])
 
 
-def grid_of(cell: Cell) -> tuple[FloatArray, FloatArray]:
-    """Budgets and values of a surface, as far as the runs of the cell reach."""
-    budgets = cell.budgets(_GRID)
+def grid_of(cell: Cell, points: int = _GRID) -> tuple[FloatArray, FloatArray]:
+    """So many budgets and values of a surface at most, as far as the runs of the cell reach."""
+    budgets = cell.budgets(points)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
     reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
     if cell.knows_optima:
         least = cell.precisions.low
         low, high = max(float(reached.min()), least), max(float(reached.max()), least)
-        return budgets, np.geomspace(low, max(high, 10 * low), _GRID)
+        return budgets, np.geomspace(low, max(high, 10 * low), points)
     low, high = float(reached.min()), float(reached.max())
-    return budgets, np.linspace(low, high if low < high else low + max(1.0, abs(low)), _GRID)
+    return budgets, np.linspace(low, high if low < high else low + max(1.0, abs(low)), points)
 
 
 def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:

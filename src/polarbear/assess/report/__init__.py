@@ -1,7 +1,7 @@
 """Recorded runs assessed in the field's own terms: runtimes, attainment, values at budgets; and compared."""
 
 from polarbear.assess.report.comparison import Comparison, compare
-from polarbear.assess.report.runtime_tables import left_out, runtime_tables, table_rows
+from polarbear.assess.report.runtime_tables import divide_tables, left_out, runtime_tables, table_rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, Subject, subject_of
 from polarbear.assess.report.switching import adaptive, switching, switching_data, switching_in_words, switching_roles
@@ -32,6 +32,7 @@ __all__ = [
     "adaptive",
     "budget_based_targets",
     "compare",
+    "divide_tables",
     "left_out",
     "parameter_samples",
     "parameter_statistics",

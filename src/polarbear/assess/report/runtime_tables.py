@@ -9,6 +9,7 @@ from typing import Any
 
 from polarbear.assess import RuntimeTable, Trials, runtime_table
 from polarbear.assess.report.subject import Cell, Subject, check_precisions
+from polarbear.assess.table import divide_table
 from polarbear.records import FloatArray, Reference
 
 _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
@@ -55,18 +56,25 @@ def runtime_tables(
         trials = _counted(cells)
         if not trials:
             raise ValueError(f"no run counts in the table of {dimension}-D: {left_out(subject)}")
-        own = {function: reference for (function, d), reference in (references or {}).items() if d == dimension}
         tables.append(
             runtime_table(
-                trials,
-                targets or usual,
-                references=own,
-                final_target=final,
-                bootstraps=bootstraps,
-                absolute=cells[0].absolute,
+                trials, targets or usual, final_target=final, bootstraps=bootstraps, absolute=cells[0].absolute
             )
         )
-    return tables
+    return divide_tables(tables, references) if references else tables
+
+
+def divide_tables(
+    tables: Iterable[RuntimeTable], references: Mapping[tuple[str, int], Reference]
+) -> list[RuntimeTable]:
+    """Undivided tables with what they show divided by references, by function and dimension."""
+    return [
+        divide_table(
+            table,
+            {function: each for (function, dimension), each in references.items() if dimension == table.dimension},
+        )
+        for table in tables
+    ]
 
 
 def left_out(subject: Subject) -> str:
