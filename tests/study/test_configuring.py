@@ -276,7 +276,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     drawn = polarbear("modules", tmp_path / "space.study", "--figures", tmp_path / "drawn")[0]
     assert "population_size: lowest" in drawn
     files = {each.stem for each in (tmp_path / "drawn").iterdir()}
-    assert files == {"importance", "effects", "configurations", "elites"}
+    assert files == {"importance", "effects", "options", "configurations", "elites", "initial"}
     assert str(tmp_path / "drawn" / "elites.svg") in drawn
     assert "--pair is 'active'" in polarbear("modules", tmp_path / "space.study", "--pair", "active", code=2)[1]
     found = json.loads(polarbear("configure", file, "--json")[0])
