@@ -269,7 +269,7 @@ def test_settings_are_changed_saved_and_loaded(page, site, tmp_path):
     page.get_by_label("colour of fast").fill("#aa0000")
     page.get_by_label("colour of fast").press("Enter")
     page.wait_for_url(re.compile("colors="))
-    page.wait_for_load_state("networkidle")  # the page is drawn anew
+    page.wait_for_selector("a[href*='/settings.json'][href*='colors=']")  # the page is drawn anew
     page.get_by_label("digits in tables").fill("99")
     page.get_by_label("digits in tables").press("Enter")
     page.get_by_text("digits is 99; it is a whole number from 1 to 17").wait_for()
@@ -299,7 +299,7 @@ def test_figures_look_as_the_settings_say(page, site):
         page.get_by_label(label).fill(text)
         page.get_by_label(label).press("Enter")
         page.wait_for_url(re.compile(address))
-        page.wait_for_load_state("networkidle")  # the page is drawn anew
+        page.wait_for_selector(f"a[href*='/settings.json'][href*='{address}']")  # the page is drawn anew
     query = page.url.partition("?")[2]
     go(page, site, f"/fixed-budget/value-grid?{query}&legend=below")
     page.wait_for_selector("#figure .main-svg")
