@@ -1,5 +1,7 @@
 """Panels of many figures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,18 @@ def test_every_figure_is_a_panel_with_its_title():
         np.testing.assert_array_equal(step_values(line)[1], 5.0 * k / AT)
     assert not drawn(figure, "end-label")
     assert [entry.text for entry in figure.key.entries] == ["A", "B"]
+    assert [bool(panel.y.label) for panel in figure.panels] == [True, False, False]
+    assert [bool(panel.x.label) for panel in figure.panels] == [False, True, False]
+
+
+def test_labels_that_differ_stand_at_every_edge_and_the_caption_explains_all_marks():
+    charts = {f"f{k}": chart(k) for k in (1, 2, 3)}
+    last = charts["f3"].panels[0]
+    other = replace(last, y=replace(last.y, label="another"))
+    charts["f3"] = replace(charts["f3"], panels=(other,), caption=charts["f3"].caption + " And a cross.")
+    figure = figures.grid(charts, columns=2)
     assert [bool(panel.y.label) for panel in figure.panels] == [True, False, True]
+    assert figure.caption.endswith("And a cross.")
 
 
 def test_colours_have_to_agree():

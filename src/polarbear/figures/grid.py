@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from polarbear.figures import captions
@@ -44,15 +44,18 @@ def grid(
         for name, look in looks.items()
         if name in drawn
     )
+    single = [figure.panels[0] for figure in figures.values()]
+    left = _labelled(range(0, len(single), columns), {panel.y.label for panel in single})
+    bottom = _labelled(range(len(single) - columns, len(single)), {panel.x.label for panel in single})
     panels = (
-        _panel(figure.panels[0], title, left=not number % columns, bottom=number >= len(figures) - columns)
-        for number, (title, figure) in enumerate(figures.items())
+        _panel(panel, title, left=number in left, bottom=number in bottom)
+        for number, (title, panel) in enumerate(zip(figures, single, strict=True))
     )
     across = 4 if width > 5 else 2
     return Figure(
         title=first.title,
         alt=f"{len(figures)} panels: {first.alt}",
-        caption=captions.grid(len(figures), first.caption),
+        caption=captions.grid(len(figures), max((figure.caption for figure in figures.values()), key=len)),
         width=width,
         height=height or rows * max(0.72 * width / columns, 1.2) + 0.18 * -(-len(entries) // across) + 0.2,
         panels=tuple(panels),
@@ -62,8 +65,14 @@ def grid(
     )
 
 
+def _labelled(edge: range, labels: Collection[str]) -> range:
+    """Which panels at an edge of the grid tell the label of their axis: the middle one if all have the same."""
+    middle = (len(edge) - 1) // 2
+    return edge[middle : middle + 1] if len(labels) == 1 else edge
+
+
 def _panel(panel: Panel, title: str, *, left: bool, bottom: bool) -> Panel:
-    """A panel with its title, few ticks, and labels of axes only at the edges of the grid."""
+    """A panel with its title, few ticks, and labels of axes only where they are told."""
     return replace(
         panel,
         title=shown(title, 22),

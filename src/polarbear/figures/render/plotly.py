@@ -30,6 +30,8 @@ _LETTER = 8
 """Pixels of a letter beside a panel."""
 _PITCH = 96.0
 """Pixels in an inch of the figure's height on screens."""
+_MANY_ROWS = 125.0
+"""The same of more than two rows of panels, so that between two there is room for numbers and a title."""
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
 
 
@@ -77,9 +79,10 @@ def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict
     named = any(isinstance(mark, EndLabel) for mark in marks)
     beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
     rows = [mark.text for mark in marks if isinstance(mark, Label) and mark.left and mark.ends]
+    pitch = _MANY_ROWS if len(figure.panels) > 2 * figure.columns and not figure.joined else _PITCH
     across, down = ((margin - MARGIN) * _PITCH for margin in figure.margins)
     layout: dict[str, Any] = {
-        "height": round(larger * max(300, round(figure.height * _PITCH))),
+        "height": round(larger * max(300, round(figure.height * pitch))),
         "font": {"family": _FONT, "size": letters, "color": tint(INK)},
         "paper_bgcolor": tint(figure.paper[0]),
         "plot_bgcolor": tint(figure.paper[1]),
@@ -121,7 +124,8 @@ def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
     """Where a panel lies, as shares of the figure's width and height."""
     rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
     row, column = divmod(at, columns)
-    across, down = 0.20 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
+    across = 0.20 / columns if columns > 1 else 0.0
+    down = 0.0 if figure.joined or rows == 1 else (0.28 if rows == 2 else 0.36) / rows
     beside, between = (2 * (margin - MARGIN) for margin in figure.margins)
     across = max(0.0, across + beside / figure.width) if columns > 1 else 0.0
     down = max(0.0, down + between / figure.height) if down else 0.0
