@@ -11,7 +11,7 @@ FOLDER has hitting times of algorithms, one file ``NAME_hits.csv.gz`` each.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,13 @@ def cells(folder: Path) -> Iterator[_Runs]:
     for cell in sorted(set.intersection(*map(set, known.values()))):
         own = {name: hitting_times(frames[cell]) for name, frames in known.items()}
         if able := {name: each for name, each in own.items() if np.isfinite(each[0][:, -1]).any()}:
-            yield _Runs(able, TARGETS)
+            yield runs_of(able)
+
+
+def runs_of(own: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> _Runs:
+    """Runtimes and evaluations of each algorithm together."""
+    hits, spent = ({name: each[k] for name, each in own.items()} for k in (0, 1))
+    return _Runs.of(hits, spent, TARGETS)
 
 
 def hitting_times(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -53,10 +59,10 @@ def hitting_times(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def drawn(runs: _Runs, size: int, rng: np.random.Generator) -> _Runs:
     """So many runs of each algorithm, with replacement."""
     own = {}
-    for name, (hits, spent) in runs.own.items():
-        rows = rng.integers(len(spent), size=size)
-        own[name] = hits[rows], spent[rows]
-    return _Runs(own, runs.targets)
+    for name, rows in runs.own.items():
+        chosen = rows.start + rng.integers(rows.stop - rows.start, size=size)
+        own[name] = runs.hits[chosen], runs.spent[chosen]
+    return runs_of(own)
 
 
 def tried(world: _Runs, rng: np.random.Generator, *, held_out: bool) -> tuple[float, float] | None:
