@@ -56,7 +56,7 @@ def safety_of_means(terms: FloatArray, epsilon: float, rng: np.random.Generator)
 
 
 def recommend(safeties: Mapping[str, Safety], default: str, *, alpha: float, tried: int) -> str:
-    """The configuration that is worth most of those which are not worse than the default beyond ε, else the default.
+    """The configuration that is worth most of those which are not worse than the default beyond ε, and of the default.
 
     Each has to be so with probability 1 - (1 - α) / tried, so that with probability α none of those tried is taken by
     luck (Bonferroni).
@@ -68,5 +68,5 @@ def recommend(safeties: Mapping[str, Safety], default: str, *, alpha: float, tri
         tried: Among how many configurations these were chosen, by the runs that speak for them.
     """
     needed = 1 - (1 - alpha) / max(1, tried)
-    safe = {name: each.worth for name, each in safeties.items() if each.probability >= needed}
-    return max(safe, key=lambda name: safe[name], default=default)
+    worth = {default: 0.0} | {name: each.worth for name, each in safeties.items() if each.probability >= needed}
+    return max(worth, key=lambda name: worth[name])
