@@ -1,6 +1,7 @@
 """Seconds per fit of every model, and its memory: ``python -m benchmarks.models``.
 
-n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the slowest of 3 fits after one to warm up.
+n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the slowest of 3 fits after one to warm up;
+and at other sizes the default model also on all cores, by the clock, the slowest of 2.
 The rankings come from log-ratings that walk at random over time. Each fit for the memory is in a process of its own.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -59,13 +61,15 @@ def rankings(timepoints: int, algorithms: int, instances: int, seed: int = 0) ->
     return choice_counts(values(timepoints, algorithms, instances, seed))
 
 
-def measured(counts: ChoiceCounts, model: Model, repetitions: int) -> str:
+def measured(
+    counts: ChoiceCounts, model: Model, repetitions: int, clock: Callable[[], float] = time.process_time
+) -> str:
     """Seconds of the slowest fit, smallest effective sample size, largest k-hat, and all methods that answered."""
     seconds, found = [], []
     for repetition in range(repetitions):
-        start = time.process_time()
+        start = clock()
         posterior = fit(counts, model=model, draws=DRAWS, rng=np.random.default_rng(repetition))
-        seconds.append(time.process_time() - start)
+        seconds.append(clock() - start)
         found.append(posterior.diagnostics)
     methods = dict.fromkeys(method for one in found for method in one.method)
     ess, k_hat = (np.concatenate([getattr(one, name) for one in found]) for name in ("ess", "k_hat"))
@@ -84,8 +88,8 @@ def memory(name: str, size: tuple[int, int, int]) -> str:
 
 
 def main() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
     data = {t: rankings(t, 5, 30) for t in (20, 100, 1000)}
     print("| model | T = 20 (s) | T = 100 (s) | T = 1,000 (s) | at most, T = 100 (s) |")
     print("|---|---|---|---|---|")
@@ -94,10 +98,14 @@ def main() -> None:
         cells = [measured(data[t], model, 3 if t < 1000 else 1) for t in (20, 100)]
         cells.append(measured(data[1000], model, 1))
         print(f"| {name} | {' | '.join(cells)} | {target} |", flush=True)
-    print("\n| size | instance bootstrap (s) | random walk (s) |\n|---|---|---|")
+    print(f"\n| size | instance bootstrap (s) | on {len(cores)} cores | random walk (s) |\n|---|---|---|---|")
     for t, n, p in ((100, 5, 10), (100, 5, 1000), (200, 7, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
-        cells = [measured(rankings(t, n, p), model, 1) for model in (InstanceBootstrap(), RandomWalk())]
-        print(f"| T={t}, n={n}, P={p} | {' | '.join(cells)} |", flush=True)
+        counts = rankings(t, n, p)
+        alone, walk = (measured(counts, model, 1) for model in (InstanceBootstrap(), RandomWalk()))
+        os.sched_setaffinity(0, cores)
+        together = measured(counts, InstanceBootstrap(), 2, time.perf_counter)
+        os.sched_setaffinity(0, {max(cores)})
+        print(f"| T={t}, n={n}, P={p} | {alone} | {together} | {walk} |", flush=True)
     print("\n| one total order in 400 rankings, T=20, n=6 | seconds |\n|---|---|")
     agreed = choice_counts(np.tile(np.arange(6.0), (400, 20, 1)))
     for name, (model, _) in MODELS.items():

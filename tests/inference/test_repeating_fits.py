@@ -1,4 +1,6 @@
-"""Cached results save time and change nothing, bit by bit; nor do the processor's cores, as one thread computes."""
+"""Cached results save time and change nothing, bit by bit; nor does the number of cores."""
+
+import os
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from polarbear.inference import (
     FitCache,
     HierarchicalDirichlet,
     IndependentDirichlet,
+    InstanceBootstrap,
     RandomWalk,
     fit,
     prior,
@@ -43,6 +46,15 @@ def test_linear_algebra_has_one_thread_as_long_as_a_fit_lasts(monkeypatch):
         draws_of(choice_counts(drifting()), None)
         assert threads() == {2}
     assert seen == [{1}] * 8
+
+
+@pytest.mark.parametrize("model", [IndependentDirichlet(), InstanceBootstrap()], ids=label)
+def test_draws_do_not_depend_on_the_number_of_threads(model, monkeypatch):
+    draws = []
+    for cores in (1, 3):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        draws.append(draws_of(choice_counts(drifting()), model).draws)
+    np.testing.assert_array_equal(*draws)
 
 
 def test_linear_algebra_has_one_thread_while_priors_and_predictions_are_drawn(monkeypatch):

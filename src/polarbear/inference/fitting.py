@@ -24,7 +24,7 @@ from polarbear.inference.model.temporal import TemporalModel
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.diagnostics import PRIOR_DRAWS, Diagnostics
 from polarbear.inference.sampling.settings import NUTS, PATHFINDER, FitCache, Sampling
-from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.inference.sampling.threads import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.rankings import ChoiceCounts, Rankings, count_choices

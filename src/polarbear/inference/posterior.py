@@ -17,7 +17,7 @@ from polarbear.inference.events import Algorithm, Algorithms, Event
 from polarbear.inference.sampling.chain_order import ChainOrder
 from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import Sampling
-from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.inference.sampling.threads import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.rankings import ChoiceCounts
 from polarbear.rankings.rankings import checked_names, checked_times

@@ -14,7 +14,7 @@ from polarbear.inference.likelihood.timepoint_likelihood import normalized
 from polarbear.inference.model.regression import Band, regress
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.diagnostics import WEIGHTED_BOOTSTRAP, Diagnostics
-from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.inference.sampling.threads import one_thread
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 

@@ -25,7 +25,8 @@ from polarbear.inference.sampling.diagnostics import (
 from polarbear.inference.sampling.gibbs import gibbs
 from polarbear.inference.sampling.proposal import Proposal, log_gamma, proposal
 from polarbear.inference.sampling.psis import importance
-from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
+from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
+from polarbear.inference.sampling.threads import side_by_side
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 from polarbear.validation import real, settings
@@ -87,16 +88,20 @@ class IndependentDirichlet:
         counts do.
         """
         draws, exact, cache = sampling.draws, sampling.method == EXACT_GIBBS, sampling.cache
-        theta, sampled = np.empty((counts.timepoints, counts.algorithms, draws)), list[Sampled]()
-        cache.begin()
-        for t, seed in enumerate(sampling.seeds(counts.timepoints)):
+        theta = np.empty((counts.timepoints, counts.algorithms, draws))
+
+        def at_time(t: int, seed: Seed) -> Sampled:
             key = cache.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed)
-            at_time: Sampled | None = cache.known(key)
-            if at_time is None:
-                at_time = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact)
-            theta[t] = at_time.theta
-            sampled.append(replace(at_time, theta=theta[t]))
-            cache.keep(key, sampled[t])
+            known: Sampled = cache.known(key) or sample(
+                Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact
+            )
+            theta[t] = known.theta
+            sampled = replace(known, theta=theta[t])
+            cache.keep(key, sampled)
+            return sampled
+
+        cache.begin()
+        sampled = side_by_side(at_time, range(counts.timepoints), sampling.seeds(counts.timepoints))
         method = tuple(each.method for each in sampled)
         ess, k_hat, r_hat = np.array([(each.ess, each.k_hat, each.r_hat) for each in sampled]).reshape(-1, 3).T
         return Posterior(

@@ -26,6 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from polarbear.inference.batches import batches
 from polarbear.inference.likelihood.newton import expansion, mode
 from polarbear.inference.likelihood.path_likelihood import helmert
 from polarbear.inference.likelihood.timepoint_likelihood import Choices
@@ -34,13 +35,15 @@ from polarbear.inference.model.independent import IndependentDirichlet
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.proposal import stick_breaking
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, Sampling
+from polarbear.inference.sampling.threads import side_by_side
 from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, Rankings
 from polarbear.records import FloatArray, IntArray
 from polarbear.validation import real, settings
 
 _TINY = np.finfo(np.float64).tiny
 _RIDGE = 1e-12
-_ENTRIES_AT_ONCE = 1 << 22
+_ENTRIES_AT_ONCE = 1 << 18
+"""Timepoints are so many together that the weights are not read from memory for each of them."""
 _Reorder = Callable[[NDArray[np.float32]], FloatArray]
 
 
@@ -96,10 +99,10 @@ def _joint(apart: FloatArray, counts: ChoiceCounts, rankings: Rankings, alpha: f
     distinct, groups = DistinctRankings.of(rankings), rankings.units
     weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of their sums matters
     theta = np.empty((timepoints, n, draws))
-    step = max(1, _ENTRIES_AT_ONCE // (max(draws, groups + n) * n))
-    for start in range(0, timepoints, step):
+
+    def tie(part: slice) -> None:
         influences, reorders = list[FloatArray](), list[_Reorder]()
-        for t in range(start, min(start + step, timepoints)):
+        for t in range(part.start, part.stop):
             centre, curvature = _centre(Choices.at(counts, t, alpha), apart[:, t])
             scores = rankings.group_sums(distinct.scores(t, centre))
             runs = np.count_nonzero(rankings.ranks[distinct.ranked[:, t], t] != NOT_RUN, axis=0)
@@ -108,9 +111,11 @@ def _joint(apart: FloatArray, counts: ChoiceCounts, rankings: Rankings, alpha: f
             reorders.append(reorder)
         orders = weights @ np.concatenate(influences, axis=1, dtype=np.float32)
         for t, (reorder, order) in enumerate(
-            zip(reorders, np.split(orders, len(reorders), axis=1), strict=True), start
+            zip(reorders, np.split(orders, len(reorders), axis=1), strict=True), part.start
         ):
             theta[t] = reorder(order)
+
+    side_by_side(tie, batches(timepoints, max(draws, groups + n) * n, _ENTRIES_AT_ONCE))
     return theta.transpose(2, 0, 1)
 
 
