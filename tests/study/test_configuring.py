@@ -204,7 +204,16 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
         assert not any("step" in each for each in kept.spec["configurations"].values())
     assert set(module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"))) >= {"elites"}
     drawn = module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"), [tmp_path / "c-without.study"])
-    assert set(drawn) >= {"elites", "options", "initial"}
+    assert set(drawn) >= {"elites", "options", "initial", "changes"}
+    corner = dict[str, float]()
+    for side, path in (("with-", tmp_path / "c.study"), ("without-", tmp_path / "c-without.study")):
+        names = [name for name in assessed.race.posterior.names if name.startswith(side)] or ["default"]
+        with pb.store.open(path) as kept:
+            elites = [kept.spec["configurations"][name.removeprefix(side)] for name in names]
+        corner[side] = np.mean([each["start"] == "corner" for each in elites])
+    change = corner["with-"] - corner["without-"]
+    (cells,) = (mark for mark in drawn["changes"].panels[0].marks if hasattr(mark, "shades"))
+    np.testing.assert_allclose(np.sort(np.ravel(cells.value)), np.sort([change, -change]))
     with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
         study.assess_module(Configurator(space, times=[20], budget=60), "steps", problems(), tmp_path / "d.study")
     worse = spaces.of(Chooser, step=(0, 0.01), other=(0, 0.01))

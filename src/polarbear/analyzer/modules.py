@@ -120,13 +120,18 @@ def _of_searches(paths: Sequence[Path]) -> dict[str, Figure]:
 
 
 def _shares(path: Path, side: str) -> Shares:
-    """The share of a search's elites that have each option, of those on a side of an assessment, "" if it is none."""
+    """The share of a search's elites that have each option, of those on a side of an assessment, "" if it is none.
+
+    A search that found nothing better than the default has the default as its elite.
+    """
     race = race_beside(path)
     if not store.exists(race):
         return {}
     with store.open(race) as raced:
-        sided = any(name.startswith(("with-", "without-")) for name in raced.spec["algorithms"])
-        names = [name for name in raced.spec["algorithms"] if name != DEFAULT and name.startswith(side)]
+        raced_names = raced.spec["algorithms"]
+    sided = any(name.startswith(("with-", "without-")) for name in raced_names)
+    names = [name for name in raced_names if name != DEFAULT and name.startswith(side)]
+    names = names or [name for name in raced_names if name == DEFAULT]
     if sided != bool(side) or not names:
         return {}
     searched = path.with_name(f"{path.stem}-without{path.suffix}") if side == "without-" else path
