@@ -196,6 +196,28 @@ def test_races_on_an_archive_are_by_function_and_dimension_and_kept_as_studies(a
     assert "fast  1, 1 of 1  1, 1 of 1" in out
 
 
+def test_races_on_an_archive_are_by_group(archive, tmp_path):
+    some = ["race", "--from", archive, "--budget", "2*d..20*d", "--json"]
+    table = tmp_path / "groups.csv"
+    table.write_text("instance,group\n" + "".join(f"{run.key.instance},A & B\n" for run in runs()))
+    separable, grouped, pooled = (
+        json.loads(polarbear(*some, *options, cwd=tmp_path)[0])["races"]
+        for options in (["--apart", "group"], ["--groups", table, "--into", "raced"], ["--pool", "function"])
+    )
+    assert [(race["name"], race["group"]) for race in grouped] == [
+        ("bbob A & B in 2-D", "A & B"),
+        ("bbob A & B in 5-D", "A & B"),
+    ]
+    assert [race["study"] for race in grouped] == ["raced/bbob-A___B-d2.study", "raced/bbob-A___B-d5.study"]
+    where = {"name", "group", "study"}
+    told = [
+        [{key: value for key, value in race.items() if key not in where} for race in races]
+        for races in (separable, grouped, pooled)
+    ]
+    assert told[0] == told[1] == told[2]
+    assert [race["group"] for race in separable] == ["separable"] * 2
+
+
 def test_a_race_on_recorded_runs_is_not_held_where_one_algorithm_ran(archive, tmp_path):
     rest = [one for one in runs() if one.key.algorithm == "fast" or one.problem.function == "2"]
     data = store.export(rest, tmp_path / "runs.csv", "csv")
@@ -244,6 +266,7 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
             "a race needs at least 2 algorithms, got ['fast']; pool them",
         ),
         (["race"], "give a study file, or recorded runs by --from"),
+        (["race", "--from", "{}", "--apart", "function"], "recorded races are apart unless --pool is given"),
         (["race", "--from", "{}", "--seconds", "1"], "have no use with --from"),
         (["race", "--from", "{}", "--budget", "soon"], "budget 'soon' is unknown"),
         (["race", "x.toml", "--alpha", "0.9"], "--alpha: about races on recorded runs, which need --from"),

@@ -1,4 +1,4 @@
-"""One race for each function or dimension: each is the race that it would be by itself."""
+"""One race for each function, dimension or group: each is the race that it would be by itself."""
 
 import json
 
@@ -33,6 +33,8 @@ def folder(tmp_path):
         (tmp_path / name).write_text(FILE.format(suite=suite))
 
     write("both.toml", '"bbob"\nfunctions = [1, 8]\ndimensions = [2, 3]')
+    write("three.toml", '"bbob"\nfunctions = [1, 2, 8]\ndimensions = [2]')
+    write("separable.toml", '"bbob"\nfunctions = [1, 2]\ndimensions = [2]')
     write("f8.toml", '"bbob"\nfunctions = [8]\ndimensions = [2, 3]')
     write("mixed.toml", '"ma-bbob"\ndimension = 2')
     return tmp_path
@@ -72,6 +74,58 @@ def test_what_cannot_be_divided_is_refused(folder):
     (folder / "cec.toml").write_text(FILE.format(suite='"cec2013"'))
     said = polarbear("race", "cec.toml", "--apart", "dimension", code=2, cwd=folder)[1]
     assert "there is no dimension to divide by; the suite has function" in " ".join(said.split())
+
+
+def test_each_group_is_the_race_on_its_functions_alone(folder):
+    printed, _ = polarbear("race", "three.toml", "--apart", "group", cwd=folder)
+    table = [line.split("  ")[0] for line in printed.splitlines()[1:3]]
+    assert [*table, *sorted(path.name for path in folder.glob("three.studies/*"))] == [
+        *("separable", "moderate conditioning"),
+        *("moderate_conditioning.study", "separable.study"),
+    ]
+    polarbear("race", "separable.toml", cwd=folder)
+    apart, alone = (pb.load(folder / name) for name in ("three.studies/separable.study", "separable.study"))
+    np.testing.assert_array_equal(apart.values, alone.values)
+
+
+def test_groups_of_a_table_go_on_and_must_be_the_same(folder):
+    table = folder / "my groups.csv"
+    table.write_text("function,group\n1,smooth\nbbob-f2-d2,smooth\n8,a/b\n9,other\n")
+    command = ("race", "three.toml", "--groups", table.name, "--into", "here")
+    printed, _ = polarbear(*command, cwd=folder)
+    assert "polarbear race three.toml --groups 'my groups.csv' --into here" in printed
+    before = {name: pb.store.read(folder / "here" / f"{name}.study") for name in ("smooth", "a_b")}
+    functions = {name: {run.problem.function for run in runs} for name, runs in before.items()}
+    assert functions == {"smooth": {"1", "2"}, "a_b": {"8"}}
+    more = json.loads(polarbear(*command, "--instances", "16", "--json", cwd=folder)[0])
+    assert [(race["name"], race["study"]) for race in more["races"]] == [
+        ("smooth", "here/smooth.study"),
+        ("a/b", "here/a_b.study"),
+    ]
+    assert sum(race["evaluations"] for race in more["races"]) > 40 * sum(map(len, before.values()))
+    table.write_text("function,group\n1,smooth\n2,a/b\n8,a/b\n")
+    assert "here/smooth.study was made with other settings" in polarbear(*command, code=2, cwd=folder)[1]
+
+
+def test_instances_of_a_table_are_raced_on_again_and_again(folder):
+    (folder / "ma.csv").write_text("instance,group\nma-bbob-d2-s0-3,one\nma-bbob-d2-s0-0,two\nma-bbob-d2-s0-5,two\n")
+    polarbear("race", "mixed.toml", "--groups", "ma.csv", cwd=folder)
+    drawn = {name: pb.store.read(folder / f"mixed.studies/{name}.study") for name in ("one", "two")}
+    assert {run.key.instance for run in drawn["one"]} == {"ma-bbob-d2-s0-3"}
+    assert {run.key.instance for run in drawn["two"]} == {"ma-bbob-d2-s0-0", "ma-bbob-d2-s0-5"}
+    assert {len({run.key.seed for run in runs}) for runs in drawn.values()} == {8}
+
+
+def test_groups_that_are_not_known_or_incomplete_are_refused(folder):
+    said = polarbear("race", "mixed.toml", "--apart", "group", code=2, cwd=folder)[1]
+    assert "no groups are known of MABBOB; tell them by a table" in " ".join(said.split())
+    (folder / "short.csv").write_text("function,group\n1,a\n2,b\n")
+    said = polarbear("race", "three.toml", "--groups", "short.csv", code=2, cwd=folder)[1]
+    assert "three.toml: line 7: the table of groups, in which the first name is '1', lacks bbob-f8-d2" in said
+    (folder / "short.csv").write_text("function,cluster\n1,a\n")
+    said = polarbear("race", "three.toml", "--groups", "short.csv", code=2, cwd=folder)[1]
+    assert "short.csv has the columns function, cluster" in said
+    assert "'none.csv' does not exist" in polarbear("race", "three.toml", "--groups", "none.csv", code=2, cwd=folder)[1]
 
 
 def test_suites_divide_as_said():

@@ -251,6 +251,26 @@ def test_recorded_runs_are_grouped_by_function_and_dimension_unless_pooled():
     assert [group.file for group in recorded_groups(runs)] == ["all", "d5", "bbob-f2-d2", "bbob-f2-d5", "bbob-f10-d2"]
 
 
+def test_recorded_runs_are_grouped_by_groups_in_place_of_functions():
+    names = ["bbob-f9-i1-d2", "bbob-f2-i1-d2", "bbob-f1-i7-d5", "bbob-f1-i2-d2"]
+    runs = [replace(RECORDED[0], key=RunKey(name, "A", 0)) for name in names]
+
+    def grouped(*pooled, groups="known"):
+        return {each.file: [run.key.instance for run in each.runs] for each in recorded_groups(runs, pooled, groups)}
+
+    assert grouped() == {
+        "bbob-moderate_conditioning-d2": names[:1],
+        "bbob-separable-d2": [names[1], names[3]],
+        "bbob-separable-d5": [names[2]],
+    }
+    assert grouped("dimension") == {"moderate_conditioning": names[:1], "separable": names[1:]}
+    table = {"bbob-f1-i2-d2": "z", "1": "a", "2": "a", "9": "z", "10": "y"}
+    assert grouped("dimension", groups=table) == {"z": [names[0], names[3]], "a": names[1:3]}
+    assert recorded_groups(runs, (), table)[0].name == "bbob z in 2-D"
+    with pytest.raises(ValueError, match="lacks bbob-f9-d2, bbob-f2-d2; add rows for them, or leave them out"):
+        grouped(groups={"1": "a"})
+
+
 def test_runs_of_a_race_are_pooled():
     assert usual_pooling({"race": {}}) == usual_pooling({"merged": [{"spec": {"race": {}}}]})
     assert usual_pooling({"race": {}}) == ("function", "dimension")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.functions import function_of
 from polarbear.inference import fit_conditional
 from polarbear.inference.model.conditional import ConditionalRatings
-from polarbear.landscape.properties import function_of
 from polarbear.racing import RaceResult
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray

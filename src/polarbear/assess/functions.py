@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from polarbear.assess.trials import function_label
+from polarbear.records import Instance
 
 _NAMES = (
     *("Sphere", "Ellipsoid separable", "Rastrigin separable", "Skew Rastrigin-Büche", "Linear slope"),
@@ -25,8 +26,10 @@ _GROUPS = {
     "severe noise": range(107, 122),
     "severe noise, multi-modal": range(122, 131),
 }
-_SUITES = {"bbob", "bbob-boxed", "bbob-largescale", "bbob-mixint", "bbob-noisy", "sbox", "sbox-bbob", "sbox-cost"}
-
+_SUITES = {
+    *("bbob", "bbob-boxed", "bbob-largescale", "bbob-mixint", "bbob-noisy", "coco-bbob"),
+    *("sbox", "sbox-bbob", "sbox-cost"),
+}
 
 _SHOWN: ContextVar[Mapping[str, str]] = ContextVar("names of functions in figures")
 
@@ -60,6 +63,12 @@ def function_name(suite: str, function: str) -> str:
     label = function_label(function)
     known = suite in _SUITES and function.isdecimal() and 0 < int(function) <= len(_NAMES)
     return f"{label} {_NAMES[int(function) - 1]}" if known else label
+
+
+def function_of(instance: Instance) -> str:
+    """A function in one dimension, such as ``"bbob-f1-d5"``."""
+    suite = f"{instance.suite}-f" if instance.suite else ""
+    return f"{suite}{instance.function}" + (f"-d{instance.dimension}" if instance.dimension else "")
 
 
 def function_group(suite: str, function: str) -> str:

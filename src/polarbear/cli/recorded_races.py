@@ -1,4 +1,4 @@
-"""Races on recorded runs: one for each function and dimension, or on pooled runs."""
+"""Races on recorded runs: one for each function, or group of instances, and dimension, or on pooled runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polarbear.descriptions import FieldError
 
 if TYPE_CHECKING:
     from polarbear.racing import Race, RaceResult
-    from polarbear.study import RecordedGroup, RecordedSpec, Replay
+    from polarbear.study import Groups, RecordedGroup, RecordedSpec, Replay
 
 
 WHAT_BEST_IS = (
@@ -90,9 +90,15 @@ class Recorded:
 
 
 def race_recorded(
-    recorded: Recorded, study_file: Path | None, choice: Choice, into: Path | None, *, as_json: bool
+    recorded: Recorded,
+    study_file: Path | None,
+    choice: Choice,
+    into: Path | None,
+    grouped: Groups | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Race on recorded runs, and say what it would have saved."""
+    """Race on recorded runs, by groups of instances where these are told, and say what it would have saved."""
     from polarbear.cli.console import Console
     from polarbear.study import read_recorded_spec, recorded_groups
 
@@ -102,7 +108,7 @@ def race_recorded(
         told = read_recorded_spec(study_file) if study_file else None
         subject = choice.subject(recorded.archives or ())
         spec = spec_of(recorded.archives or ())
-        groups = recorded_groups(subject.runs, _pooling(recorded, spec))
+        groups = recorded_groups(subject.runs, _pooling(recorded, spec), grouped)
         raced: dict[RecordedGroup, Replay] = {}
         left_out: dict[RecordedGroup, str] = {}
         for number, group in enumerate(groups, start=1):
@@ -200,7 +206,7 @@ def _as_dict(
 
 
 def _where(group: RecordedGroup) -> dict[str, Any]:
-    return {name: getattr(group, name) for name in ("name", "suite", "function", "dimension")}
+    return {name: getattr(group, name) for name in ("name", "suite", "function", "group", "dimension")}
 
 
 def best_of(result: RaceResult) -> dict[str, Any]:

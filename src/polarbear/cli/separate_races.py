@@ -1,4 +1,4 @@
-"""Races of one study file on each function or dimension by itself, and who wins where."""
+"""Races of one study file on each function, dimension or group of instances by itself, and who wins where."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ import typer
 from polarbear.cli.cluster import Workers
 from polarbear.cli.executing import Repairs, run_race, tell_remarks
 from polarbear.cli.options import RaceLimits, to_json
+from polarbear.cli.recorded import bad_input
 from polarbear.cli.recorded_races import WHAT_BEST_IS, best_of, print_answers
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from polarbear.racing import RaceResult
+    from polarbear.study import Groups
 
 
 class Apart(StrEnum):
@@ -26,11 +28,13 @@ class Apart(StrEnum):
 
     FUNCTION = "function"
     DIMENSION = "dimension"
+    GROUP = "group"
 
 
 def race_apart(
     study_file: Path,
     by: Sequence[Apart],
+    groups: Path | None,
     folder: Path,
     workers: Workers,
     limits: RaceLimits,
@@ -43,6 +47,7 @@ def race_apart(
     Args:
         study_file: The study file.
         by: What to divide the suite by.
+        groups: A table of groups to divide it by as well.
         folder: Where the studies go, one for each part.
         workers: What runs are executed by.
         limits: When each race stops early.
@@ -50,17 +55,20 @@ def race_apart(
         as_json: Whether to print JSON.
     """
     from polarbear.study import read_parts
+    from polarbear.study.instance_groups import file_name
 
     if limits.withdraw:
         raise typer.BadParameter("--withdraw names an algorithm of one race; withdraw it there: polarbear resume")
-    divided = " ".join(f"--apart {each}" for each in dict.fromkeys(by))
-    again = f"polarbear race {shlex.quote(str(study_file))} {divided} --into {shlex.quote(str(folder))}"
-    parts = read_parts(study_file, [each.value for each in dict.fromkeys(by)])
+    choices = [each.value for each in dict.fromkeys(by)]
+    table = ["--groups", str(groups)] if groups else []
+    divided = [word for each in choices for word in ("--apart", each)] + table
+    again = shlex.join(["polarbear", "race", str(study_file), *divided, "--into", str(folder)])
+    parts = read_parts(study_file, choices, table_of(groups))
     found: dict[str, RaceResult] = {}
     stopped: dict[str, str] = {}
     for number, (name, spec) in enumerate(parts.items(), start=1):
         echo(f"{name} ({number} of {len(parts)})", err=True)
-        path = folder / f"{name}.study"
+        path = folder / f"{file_name(name)}.study"
         found[name], live = run_race(
             spec.build_race(),
             spec.build_instances(),
@@ -80,10 +88,24 @@ def race_apart(
         _print(found, stopped, folder, again)
 
 
+def table_of(groups: Path | None) -> Groups | None:
+    """The groups in a table; None without one."""
+    from polarbear.study import read_groups
+
+    with bad_input():
+        return read_groups(groups) if groups else None
+
+
 def _as_dict(name: str, result: RaceResult, folder: Path, stopped: str) -> dict[str, Any]:
     from polarbear.analyzer import answer
+    from polarbear.study.instance_groups import file_name
 
-    where = {"name": name, "study": str(folder / f"{name}.study"), "stopped": stopped, "best": best_of(result)}
+    where = {
+        "name": name,
+        "study": str(folder / f"{file_name(name)}.study"),
+        "stopped": stopped,
+        "best": best_of(result),
+    }
     return where | answer(result).as_dict()
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.assess.functions import function_of
 from polarbear.landscape.instances import Embedding, InstanceFeatures
-from polarbear.landscape.properties import function_of, mean_precision, optimum_location
+from polarbear.landscape.properties import mean_precision, optimum_location
 from polarbear.protocols import ProblemSpec, identity_of
 from polarbear.records import FloatArray
 

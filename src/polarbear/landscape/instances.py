@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polarbear.assess.functions import function_of
 from polarbear.extras import optional
 from polarbear.landscape.design import Design
 from polarbear.landscape.exploration import latin_hypercube
 from polarbear.landscape.features import SETS, feature_names, features
-from polarbear.landscape.properties import function_of
 from polarbear.landscape.two_samples import rejections
 from polarbear.protocols import Problem, ProblemSpec, identity_of, traits_of
 from polarbear.records import FloatArray

@@ -12,17 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control, mannwhitneyu
 
 from polarbear.assess import group_trials
+from polarbear.assess.functions import function_of
 from polarbear.protocols import Problem, ProblemSpec
-from polarbear.records import FloatArray, Instance, Run
+from polarbear.records import FloatArray, Run
 
 _ROUNDING = 1e-9
 """How far the value at a stated optimum may be from the best one, absolutely or relative to it."""
-
-
-def function_of(instance: Instance) -> str:
-    """A function in one dimension, such as ``"bbob-f1-d5"``."""
-    suite = f"{instance.suite}-f" if instance.suite else ""
-    return f"{suite}{instance.function}" + (f"-d{instance.dimension}" if instance.dimension else "")
 
 
 def optimum_location(spec: ProblemSpec) -> FloatArray | None:

@@ -8,6 +8,7 @@ from polarbear.study.configuring import ConfigureObserver, configure, effects_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.designing import DesignObserver, DesignResult, DesignSettings, design
 from polarbear.study.files import StudyFileError
+from polarbear.study.instance_groups import Groups, group_instances, read_groups
 from polarbear.study.new_module import ModuleAssessment, NothingToCompare, assess_module
 from polarbear.study.observer import Observer, PlanObserver
 from polarbear.study.plan import Budget, Plan, plan_from_spec
@@ -46,6 +47,7 @@ __all__ = [
     "Estimate",
     "EveryRunFailed",
     "Failures",
+    "Groups",
     "ModuleAssessment",
     "NotRepeatable",
     "NotTrusted",
@@ -79,6 +81,7 @@ __all__ = [
     "design",
     "effects_of",
     "estimate",
+    "group_instances",
     "load",
     "load_plan",
     "modules_of",
@@ -87,6 +90,7 @@ __all__ = [
     "race",
     "race_from_spec",
     "read_configurator",
+    "read_groups",
     "read_parts",
     "read_plan",
     "read_problems",

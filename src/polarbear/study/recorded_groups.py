@@ -1,8 +1,7 @@
-"""Recorded runs by the problems on which one race is held: by function and dimension, or pooled."""
+"""Recorded runs by the problems on which one race is held: by function or group and dimension, or pooled."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from polarbear.assess.trials import function_label, in_order
 from polarbear.records import Run
+from polarbear.study.instance_groups import Groups, assign_groups, file_name
 
 Pooled = Literal["function", "dimension"]
 """What runs are pooled over: races are then not held for each of them."""
@@ -24,45 +24,57 @@ class RecordedGroup:
         function: Their function's number or name; empty if pooled.
         dimension: Their number of variables; 0 if unknown or pooled.
         runs: The runs.
+        group: Their group of instances; empty if they are not divided by groups.
     """
 
     suite: str
     function: str
     dimension: int
     runs: tuple[Run, ...]
+    group: str = ""
 
     @property
     def name(self) -> str:
         """Such as ``"bbob f3 in 5-D"``, or ``"all problems"``."""
         function = function_label(self.function) if self.function else ""
-        parts = (self.suite, function, f"in {self.dimension}-D" if self.dimension else "")
+        parts = (self.suite, function, self.group, f"in {self.dimension}-D" if self.dimension else "")
         return " ".join(filter(None, parts)) or "all problems"
 
     @property
     def file(self) -> str:
         """A name for files, such as ``"bbob-f3-d5"``."""
-        parts = (self.suite, f"f{self.function}" * bool(self.function), f"d{self.dimension}" * bool(self.dimension))
-        return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts)) or "all")
+        function, dimension = f"f{self.function}" * bool(self.function), f"d{self.dimension}" * bool(self.dimension)
+        return file_name("-".join(filter(None, (self.suite, function, self.group, dimension))) or "all")
 
 
-def recorded_groups(runs: Sequence[Run], pooled: Collection[Pooled] = ()) -> list[RecordedGroup]:
-    """Recorded runs by suite, function and dimension, in this order.
+def recorded_groups(
+    runs: Sequence[Run], pooled: Collection[Pooled] = (), groups: Groups | None = None
+) -> list[RecordedGroup]:
+    """Recorded runs by suite, function and dimension, in this order; or by groups of instances in place of functions.
 
     Problems that name neither suite nor instance would each be a function of its own; they are always pooled.
 
     Args:
         runs: The runs.
         pooled: What not to divide by; suites are pooled where both functions and dimensions are.
+        groups: The group of each function or instance, by which functions are pooled.
+
+    Raises:
+        ValueError: If there are groups, and a run's problem has none.
     """
-    groups: defaultdict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    pooling = {*pooled, *(["function"] if groups is not None else [])}
+    assigned = assign_groups({run.key.instance: run.problem for run in runs}, groups) if groups is not None else {}
+    order = {group: number for number, group in enumerate(dict.fromkeys(assigned.values()))}
+    found: defaultdict[tuple[str, tuple[str, str, int]], list[Run]] = defaultdict(list)
     for run in runs:
         problem = run.problem
-        suite = "" if len(set(pooled)) == 2 else problem.suite
+        suite = "" if len(pooling) == 2 else problem.suite
         identified = problem.suite or problem.instance
-        function = problem.function if identified and "function" not in pooled else ""
-        groups[suite, function, 0 if "dimension" in pooled else problem.dimension].append(run)
-    ordered = sorted(groups, key=lambda where: in_order((*where, "")))
-    return [RecordedGroup(*where, tuple(groups[where])) for where in ordered]
+        function = problem.function if identified and "function" not in pooling else ""
+        where = suite, function, 0 if "dimension" in pooling else problem.dimension
+        found[assigned.get(run.key.instance, ""), where].append(run)
+    ordered = sorted(found, key=lambda key: (order.get(key[0], 0), in_order((*key[1], ""))))
+    return [RecordedGroup(*where, tuple(found[group, where]), group) for group, where in ordered]
 
 
 def usual_pooling(spec: Mapping[str, Any]) -> tuple[Pooled, ...]:

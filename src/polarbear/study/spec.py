@@ -25,9 +25,13 @@ from polarbear.study.files import (
     read_file,
     section_of,
 )
+from polarbear.study.instance_groups import Groups, group_instances
 from polarbear.study.race_runner import StopRules
 from polarbear.study.suitability import first_problems, traits_and_dimension
 from polarbear.validation import Checked, parse_number, real_number
+
+GROUP = "group"
+"""What studies are divided by besides choices of their suite: groups of instances."""
 
 
 def _timepoint(value: Any, name: str) -> float | str:
@@ -140,21 +144,38 @@ class StudySpec(_RaceSpec):
         with errors_at("instances"):
             return problems.from_description(self.instances)
 
-    def parts(self, by: Sequence[str]) -> dict[str, StudySpec]:
-        """The same race on each function, dimension … of the suite by itself.
+    def parts(self, by: Sequence[str], groups: Groups | None = None) -> dict[str, StudySpec]:
+        """The same race on each function, dimension … or group of the suite by itself.
 
         Args:
-            by: Which of the suite's choices to divide by; see the method `parts` of suites.
+            by: Which of the suite's choices to divide by; see the method `parts` of suites. And ``"group"`` for groups.
+            groups: The group of each function or instance, to divide by; see `group_instances`.
+
+        Returns:
+            By names such as ``"f3-d5"``, ``"separable"`` or ``"separable-d5"``, group by group.
 
         Raises:
             FieldError: If the suite cannot be divided by them; it tells the section of the study file.
         """
-        divide = getattr(self.build_instances(), "parts", None)
+        suite = self.build_instances()
+        choices = [each for each in by if each != GROUP]
         with errors_at("instances"):
-            if divide is None:
-                raise ValueError(f"the suite {self.instances.get('suite')!r} has no {by[0]} to divide by")
-            parts = divide(by)
-        return {name: self.model_copy(update={"instances": problems.describe(part)}) for name, part in parts.items()}
+            divided: dict[str, Any] = {"": suite}
+            if choices:
+                if (divide := getattr(suite, "parts", None)) is None:
+                    raise ValueError(f"the suite {self.instances.get('suite')!r} has no {choices[0]} to divide by")
+                divided = divide(choices)
+            if groups is not None or GROUP in by:
+                wanted: Groups = "known" if groups is None else groups
+                grouped = {name: group_instances(part, wanted) for name, part in divided.items()}
+                labels = [label for parts in grouped.values() for label in parts]
+                divided = {
+                    "-".join(filter(None, (label, name))): parts[label]
+                    for label in dict.fromkeys(map(str, wanted.values()) if isinstance(wanted, Mapping) else labels)
+                    for name, parts in grouped.items()
+                    if label in parts
+                }
+        return {name: self.model_copy(update={"instances": problems.describe(part)}) for name, part in divided.items()}
 
     def run_settings(self) -> dict[str, Any]:
         """What `polarbear.study.race` takes for single runs: `target_precision`, `timeout`, and `watch` if they log."""
@@ -179,17 +200,20 @@ def read_spec(path: str | Path) -> StudySpec:
     return read_file(path, StudySpec, _checked)
 
 
-def read_parts(path: str | Path, by: Sequence[str]) -> dict[str, StudySpec]:
-    """Read a study file as one race for each function, dimension … of its suite.
+def read_parts(path: str | Path, by: Sequence[str], groups: Groups | None = None) -> dict[str, StudySpec]:
+    """Read a study file as one race for each function, dimension … or group of its suite.
 
     Args:
         path: The study file.
-        by: Which of the suite's choices to divide by; see `StudySpec.parts`.
+        by: Which of the suite's choices to divide by, or ``"group"``; see `StudySpec.parts`.
+        groups: The group of each function or instance, to divide by; `read_groups` reads it from a table.
 
     Raises:
-        StudyFileError: As `read_spec`, and if the suite has no such choice.
+        StudyFileError: As `read_spec`, and if the suite has no such choice, or an instance no group.
     """
-    return read_file(path, StudySpec, lambda spec: {name: _checked(part) for name, part in spec.parts(by).items()})
+    return read_file(
+        path, StudySpec, lambda spec: {name: _checked(part) for name, part in spec.parts(by, groups).items()}
+    )
 
 
 def _checked(spec: StudySpec) -> StudySpec:

@@ -13,7 +13,7 @@ from polarbear.cli.executing import Repairs, execute_race, look_in
 from polarbear.cli.options import JsonOption, RaceLimits, place_option, repeatable
 from polarbear.cli.recorded import Choice
 from polarbear.cli.recorded_races import Recorded, race_recorded
-from polarbear.cli.separate_races import Apart, race_apart
+from polarbear.cli.separate_races import Apart, race_apart, table_of
 
 EXAMPLE = "polarbear race study.toml --workers 4"
 
@@ -29,13 +29,28 @@ def race(
     ] = None,
     apart: Annotated[
         list[Apart] | None,
-        repeatable("apart", "Hold one race for each function, or dimension, of the suite by itself; repeatable."),
+        repeatable(
+            "apart",
+            "Hold one race for each function, or dimension, or group of functions that BBOB has; repeatable.",
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            exists=True,
+            dir_okay=False,
+            help="Hold one race for each group of instances in a CSV file with a column group and a column function or "
+            "instance.",
+            show_default=False,
+        ),
     ] = None,
     into: Annotated[
         Path | None,
         place_option(
             "The study's directory, or its URL; default: the study file's name with .study. With --from: a new study, "
-            "or a folder for one of each race. With --apart: a folder; default: the study file's name with .studies."
+            "or a folder for one of each race. With --apart or --groups: a folder; default: the study file's name with "
+            ".studies."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -49,18 +64,21 @@ def race(
                 "--cluster, --seconds, --instances, --evaluations, --withdraw, --retry, --accept-damage and "
                 "--take-over have no use with --from: nothing is run"
             )
-        if apart:
-            raise typer.BadParameter("--apart has no use with --from: recorded races are apart unless --pool is given")
-        race_recorded(recorded, study_file, choice, into, as_json=as_json)
+        if {*(apart or ())} - {Apart.GROUP}:
+            raise typer.BadParameter(
+                "--apart function or dimension has no use with --from: recorded races are apart unless --pool is given"
+            )
+        grouped = table_of(groups) or ("known" if apart else None)
+        race_recorded(recorded, study_file, choice, into, grouped, as_json=as_json)
         return
     if study_file is None:
         raise typer.BadParameter("give a study file, or recorded runs by --from")
     if choice:
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     look_in(study_file.parent)
-    if apart:
+    if apart or groups:
         folder = into or study_file.with_suffix(".studies")
-        race_apart(study_file, apart, folder, workers, limits, repairs, as_json=as_json)
+        race_apart(study_file, apart or (), groups, folder, workers, limits, repairs, as_json=as_json)
         return
     spec, path = read_spec(study_file), into or study_file.with_suffix(".study")
     execute_race(

@@ -239,7 +239,7 @@ def _scores_in_words(evaluation: Evaluation) -> str:
 
 def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str | None]:
     """What to use on each problem; and what to think of before, if together they are unlike those of the training."""
-    from polarbear.landscape.properties import function_of
+    from polarbear.assess.functions import function_of
     from polarbear.protocols import identity_of
     from polarbear.selectors import load, shift_in_words
 

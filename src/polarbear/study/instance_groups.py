@@ -1,0 +1,217 @@
+"""Groups of instances, on each of which a race is held by itself."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from polarbear.assess.functions import function_group, function_of
+from polarbear.assess.trials import function_label
+from polarbear.problems import FiniteInstances, ProblemSpec, as_instances
+from polarbear.problems.suite.base import ProductStream
+from polarbear.protocols import Instances, identity_of
+from polarbear.records import Instance
+
+Groups = Mapping[Any, Any] | Literal["known"]
+"""The group of each instance or function, or "known" for those that BBOB's functions have.
+
+Instances are named such as ``"bbob-f3-i1-d5"``; functions in one dimension ``"bbob-f3-d5"``, or in any, ``"bbob-f3"``,
+``"f3"`` or ``"3"``. Of several names of a problem the first of these counts. Numbers count as their text.
+"""
+
+_MOST_LISTED = 100_000
+"""Problems of a suite of whose instances a table tells the groups."""
+_MOST_DRAWS = 10_000
+"""Instances of an endless stream among which those of a table are looked for."""
+_NAMED = 3
+"""How many names an error tells."""
+
+
+def read_groups(path: str | Path) -> dict[str, str]:
+    """Read a table of groups.
+
+    Args:
+        path: A CSV file with columns ``group`` and ``instance``, or ``function`` if that tells no instance. Other
+            columns are passed over; rows may repeat each other, and tell more than a suite has.
+
+    Returns:
+        Groups by instance or function, in the order of the table.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no such table; a name or group is empty; something has two groups; or two groups have the
+            same name but for signs or case, which names of files cannot tell apart.
+    """
+    import polars as pl
+
+    try:
+        table = pl.read_csv(path, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{path} is no table of groups: {error}") from error
+    named = [name for name in ("instance", "function") if name in table.columns]
+    if not named or "group" not in table.columns:
+        raise ValueError(
+            f"{path} has the columns {', '.join(table.columns)}; a table of groups has a column group, and a column "
+            "function or instance"
+        )
+    if table.is_empty():
+        raise ValueError(f"{path} has no rows; a table of groups has one for each function or instance")
+    told = next((name for name in named if table[name].null_count() < len(table)), named[-1])
+    groups: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for row, (name, group) in enumerate(table.select(told, "group").rows(), start=2):
+        if not name or not group:
+            raise ValueError(f"row {row} of {path} has no {'group' if name else told}; fill it in, or leave it out")
+        if groups.setdefault(name, group) != group:
+            raise ValueError(
+                f"row {row} of {path} has {name} in the group {group!r}, but it is in {groups[name]!r} further up; "
+                "give each one group"
+            )
+        if files.setdefault(file_name(group).casefold(), group) != group:
+            other = files[file_name(group).casefold()]
+            raise ValueError(f"the groups {other!r} and {group!r} of {path} differ too little for names of files")
+    return groups
+
+
+def file_name(name: str) -> str:
+    """A name for files, in which signs other than letters, digits, points and dashes are underscores."""
+    return re.sub(r"[^\w.-]", "_", name)
+
+
+def assign_groups(problems: Mapping[str, Instance], groups: Groups) -> dict[str, str]:
+    """The group of each problem by its name, in the order of groups.
+
+    Raises:
+        ValueError: If one has no group.
+    """
+    groups = _as_text(groups)
+    assigned = {name: _group_of(name, problem, groups) for name, problem in problems.items()}
+    if missing := [name for name, group in assigned.items() if not group]:
+        by_function = groups == "known" or not any(Instance.parse(key).instance for key in groups)
+        names = list(dict.fromkeys(function_of(problems[name]) for name in missing)) if by_function else missing
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        told = f"{', '.join(names[:_NAMED])}{more}"
+        if groups == "known":
+            raise _unknown(told)
+        raise ValueError(
+            f"the table of groups, in which the first name is {next(iter(groups), '')!r}, lacks {told}; add rows for "
+            "them, or leave them out of the instances to race on"
+        )
+    labels: Iterable[str] = assigned.values() if groups == "known" else groups.values()
+    order = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return dict(sorted(assigned.items(), key=lambda item: order[item[1]]))
+
+
+def _as_text(groups: Groups) -> Mapping[str, str] | Literal["known"]:
+    return "known" if groups == "known" else {str(name): str(group) for name, group in groups.items()}
+
+
+def _unknown(where: str) -> ValueError:
+    return ValueError(
+        f"no groups are known of {where}; tell them by a table with a column group and a column function or instance: "
+        "--groups TABLE, in Python groups"
+    )
+
+
+def _group_of(name: str, problem: Instance, groups: Groups) -> str:
+    if groups == "known":
+        return function_group(problem.suite, problem.function)
+    names = (
+        name,
+        function_of(problem),
+        function_of(replace(problem, dimension=0)),
+        function_label(problem.function),
+        problem.function,
+    )
+    return next((groups[each] for each in names if each in groups), "")
+
+
+def group_instances(instances: Any, groups: Groups = "known") -> dict[str, Instances]:
+    """The instances of each group by itself, such as to hold a race on each.
+
+    Args:
+        instances: Whatever `polarbear.problems.as_instances` takes.
+        groups: The group of each function, or instance; all must have one.
+
+    Returns:
+        By group the suite on its functions, with the seed it has. Where a group is not all instances of some functions,
+        all these in some dimensions, its instances are listed: again and again and in random order those of a suite, in
+        the order they have those of an endless stream such as `MABBOB`, and otherwise as they were.
+
+    Raises:
+        ValueError: If an instance has no group, instances of an endless stream are not among its first 10,000, or there
+            are too many to list.
+    """
+    stream, groups = as_instances(instances), _as_text(groups)
+    if isinstance(stream, ProductStream):
+        return _parts_of_suite(stream, groups)
+    if isinstance(stream, FiniteInstances) or stream.size is not None:
+        listed = (
+            stream.problems if isinstance(stream, FiniteInstances) else [stream[i] for i in range(stream.size or 0)]
+        )
+        repeat = isinstance(stream, FiniteInstances) and stream.repeat
+        return {group: FiniteInstances(tuple(each), repeat=repeat) for group, each in _grouped(listed, groups).items()}
+    drawn = _among_draws(stream, groups)
+    return {group: FiniteInstances(tuple(each), repeat=True) for group, each in _grouped(drawn, groups).items()}
+
+
+def _grouped(problems: Iterable[ProblemSpec], groups: Groups) -> dict[str, list[ProblemSpec]]:
+    """Problems by group, in the order of groups."""
+    by_name = {problem.name: problem for problem in problems}
+    grouped: defaultdict[str, list[ProblemSpec]] = defaultdict(list)
+    identities = {name: identity_of(problem) for name, problem in by_name.items()}
+    for name, group in assign_groups(identities, groups).items():
+        grouped[group].append(by_name[name])
+    return grouped
+
+
+def _parts_of_suite(stream: ProductStream, groups: Groups) -> dict[str, Instances]:
+    apart = groups != "known" and any(Instance.parse(name).instance for name in groups)
+    kept = {name: field for name, field in stream.choices.items() if apart or name != "instance"}
+    suite: Any = stream
+    one_each: Any = suite if len(kept) == len(stream.choices) else replace(suite, instances=suite.instances[:1])
+    parts: dict[str, Instances] = {}
+    for group, problems in _grouped(_listed(one_each), groups).items():
+        values = {field: tuple(dict.fromkeys(getattr(each, name) for each in problems)) for name, field in kept.items()}
+        if replace(one_each, **values).combinations == len(problems):
+            parts[group] = replace(suite, **values)
+            continue
+        chosen: Sequence[ProblemSpec] = problems if apart else _grouped(_listed(stream), groups)[group]
+        order: list[int] = np.random.default_rng(stream.seed).permutation(len(chosen)).tolist()
+        parts[group] = FiniteInstances(tuple(chosen[i] for i in order), repeat=True)
+    return parts
+
+
+def _listed(stream: ProductStream) -> tuple[ProblemSpec, ...]:
+    if stream.combinations > _MOST_LISTED:
+        raise ValueError(
+            f"{type(stream).__name__} has {stream.combinations:,} problems, and groups that are not of whole functions "
+            f"are made of {_MOST_LISTED:,} at most; choose fewer instances, or divide by dimension as well"
+        )
+    return stream.grid()
+
+
+def _among_draws(stream: Instances, groups: Groups) -> list[ProblemSpec]:
+    """The instances of an endless stream that groups name."""
+    if groups == "known":
+        raise _unknown(type(stream).__name__)
+    missing, found = dict.fromkeys(groups), list[ProblemSpec]()
+    for index in range(_MOST_DRAWS):
+        if not missing:
+            break
+        problem = stream[index]
+        if problem.name in missing:
+            del missing[problem.name]
+            found.append(problem)
+    if missing:
+        raise ValueError(
+            f"{next(iter(missing))!r} is none of the first {_MOST_DRAWS:,} instances of {type(stream).__name__}, "
+            f"which are named such as {stream[0].name!r}; groups of an endless stream name such instances alone"
+        )
+    return found
