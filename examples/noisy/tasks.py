@@ -1,4 +1,4 @@
-"""How often the points that methods recommend on tasks are better than those of CMA-ES, with intervals; figure 6.
+"""How often the points that methods recommend on tasks are better than those of CMA-ES; table 1 and figure 6.
 
 polarbear run examples/noisy/tasks_adapting.toml --into tasks_adapting.study --workers 2
 python examples/noisy/tasks.py tasks_adapting.study
@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 import polars as pl
-from paper_numbers import BASELINE, resampled, wilson
+from paper_numbers import BASELINE, SWITCH, counts, resampled, wilson
 from scipy import stats
 
 import polarbear as pb
@@ -33,6 +33,7 @@ def final(study: str) -> pl.DataFrame:
         | {"value": float(run.recommended_at([run.outcome.evaluations])[0])}
         for run in pb.store.read(study)
     ]
+    assert rows, f"{study} has no runs yet"
     return pl.DataFrame(rows)
 
 
@@ -76,6 +77,21 @@ def transfer(table: pl.DataFrame) -> Figure:
     )
 
 
+def table_1(table: pl.DataFrame) -> None:
+    """Print table 1: wins / losses (ties) of probe and switch on each task, and p of a two-sided Wilcoxon test."""
+    others = sorted(set(table["algorithm"]) - {SWITCH})
+    print(f"\nTable 1: {SWITCH}\n\n| | {' | '.join(others)} |\n|{'---|' * (len(others) + 1)}")
+    own = table.filter(pl.col("algorithm") == SWITCH).rename({"value": "own"}).drop("algorithm")
+    for task in [task for task in TASKS if task in set(table["task"])]:
+        cells: list[str] = []
+        for name in others:
+            rivals = table.filter((pl.col("algorithm") == name) & (pl.col("task") == task))
+            both = own.join(rivals, on=["task", "seed"]).with_columns(gain=pl.col("value") - pl.col("own"))
+            won, lost, tied, p = counts(both)
+            cells.append(f"{won} / {lost} ({tied}), p = {p:.2g}")
+        print(f"| {task} | {' | '.join(cells)} |")
+
+
 def main(study: str, path: str = "") -> None:
     """Print the table, and draw figure 6 where a path is given for it."""
     table = final(study)
@@ -98,6 +114,8 @@ def main(study: str, path: str = "") -> None:
             shares.append(float(wins.mean()))
         share, low, high = resampled(np.array(shares), np.mean)
         print(f"| {name} | {' | '.join(cells)} | {share:.0%} ({low:.0%} to {high:.0%}) |")
+    if SWITCH in set(table["algorithm"]):
+        table_1(table)
 
 
 if __name__ == "__main__":

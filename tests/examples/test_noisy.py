@@ -122,6 +122,19 @@ def test_the_race_is_held_in_each_dimension():
     assert ends == [[50, 2000], [100, 4000], [200, 8000]]
 
 
+def test_wins_on_tasks_are_counted_and_tested(numbers, capsys):
+    """Table 1: six of seven pairs are won, one by 1 is lost, and SciPy has the p-value."""
+    gains = [-1.0, 2, 3, 4, 5, 6, 7]
+    values = {"CMA-ES": gains, "probe and switch": [0.0] * 7}
+    rows = [
+        {"task": "lqr", "algorithm": name, "seed": seed, "value": value}
+        for name, column in values.items()
+        for seed, value in enumerate(column)
+    ]
+    _module("tasks").table_1(pl.DataFrame(rows))
+    assert capsys.readouterr().out.endswith(f"| lqr | 6 / 1 (0), p = {stats.wilcoxon(gains).pvalue:.2g} |\n")
+
+
 def test_gains_on_tasks_are_those_of_a_paired_t_test(numbers):
     """Figure 6: of 1, 2 and 4 against 2, 2 and 6, with intervals of SciPy."""
     tasks = _module("tasks")
