@@ -1,4 +1,4 @@
-"""Tables 1 and 4 to 7 and figures 1 to 6, 8, 9 and 12 to 16 of Wang and Lu (2026) by runs of our own, with intervals.
+"""Tables 1 and 4 to 7 and figures 1 to 5, 8, 9 and 12 to 16 of Wang and Lu (2026) by runs of our own, with intervals.
 
 polarbear run examples/noisy/paper.toml --into paper.study --workers 2
 polarbear run examples/noisy/estimator.toml --into estimator.study --workers 2
@@ -347,7 +347,7 @@ def advantage(table: pl.DataFrame) -> Figure:
 
 
 def thresholds(table: pl.DataFrame) -> Figure:
-    """Figures 6 and 14: what thresholds lose to an oracle."""
+    """Figure 14: what thresholds lose to an oracle."""
     grid, panels = np.linspace(0, 0.5, 51), []
     for by in BOTH:
         marks: list[Mark] = []

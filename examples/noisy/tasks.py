@@ -1,7 +1,9 @@
-"""How often the points that methods recommend on tasks are better than those of CMA-ES, with intervals.
+"""How often the points that methods recommend on tasks are better than those of CMA-ES; table 1 and figure 6.
 
 polarbear run examples/noisy/tasks_adapting.toml --into tasks_adapting.study --workers 2
 python examples/noisy/tasks.py tasks_adapting.study
+polarbear run examples/noisy/transfer.toml --into transfer.study --workers 2
+python examples/noisy/tasks.py transfer.study noisy-transfer.png      # figure 6, of runs with both thresholds
 """
 
 from __future__ import annotations
@@ -10,10 +12,18 @@ import sys
 
 import numpy as np
 import polars as pl
-from paper_numbers import BASELINE, resampled, wilson
+from paper_numbers import BASELINE, SWITCH, counts, resampled, wilson
+from scipy import stats
 
 import polarbear as pb
+from polarbear.figures import Figure
+from polarbear.figures.marks import Bars, Line, Mark, Points
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.style import FAINT, SMALL, WIDE, looks
 from polarbear.problems.suite.noisy_tasks import TASKS
+
+PROBES = ("probe 0.12", "probe 0.22")
+"""Probe and switch with the two thresholds of figure 6."""
 
 
 def final(study: str) -> pl.DataFrame:
@@ -23,12 +33,70 @@ def final(study: str) -> pl.DataFrame:
         | {"value": float(run.recommended_at([run.outcome.evaluations])[0])}
         for run in pb.store.read(study)
     ]
+    assert rows, f"{study} has no runs yet"
     return pl.DataFrame(rows)
 
 
-def main(study: str) -> None:
-    """Print the table."""
+def gain(table: pl.DataFrame, task: str, name: str) -> tuple[float, float, float]:
+    """The mean by which recommended values are below those of CMA-ES with the same seeds, and its 95 % interval (t).
+
+    Unit: the standard deviation of all runs on the task.
+    """
+    runs = table.filter(pl.col("task") == task)
+    own, base = (runs.filter(pl.col("algorithm") == each).sort("seed")["value"].to_numpy() for each in (name, BASELINE))
+    gains = (base - own) / runs["value"].to_numpy().std(ddof=1)
+    half = stats.t.ppf(0.975, len(gains) - 1) * stats.sem(gains)
+    return float(gains.mean()), float(gains.mean() - half), float(gains.mean() + half)
+
+
+def transfer(table: pl.DataFrame) -> Figure:
+    """Figure 6: what probe and switch gains over CMA-ES on each task, ordered by the gain with the first threshold."""
+    tasks = sorted(set(table["task"]), key=lambda task: gain(table, task, PROBES[0])[0])
+    styles = looks(list(PROBES))
+    marks: list[Mark] = [Line(x=np.array([-0.5, len(tasks) - 0.5]), y=np.zeros(2), color=FAINT, width=1.0)]
+    for k, name in enumerate(PROBES):
+        middle, low, high = np.array([gain(table, task, name) for task in tasks]).T
+        x = np.arange(len(tasks)) + 0.2 * k - 0.1
+        marks.append(Bars(name=f"interval-{name}", x=x, low=low, high=high, algorithm=name))
+        marks.append(Points(name=f"gain-{name}", x=x, y=middle, algorithm=name, layer=3))
+    ticks = tuple(map(float, range(len(tasks))))
+    panel = Panel(
+        x=Axis(low=-0.5, high=len(tasks) - 0.5, ticks=ticks, texts=tuple(tasks)),
+        y=Axis(label="gain over CMA-ES", grid=True),
+        marks=tuple(marks),
+    )
+    return Figure(
+        title="Two thresholds on tasks",
+        alt="What probe and switch gains over CMA-ES on each task, with two thresholds.",
+        caption="Recommended points: mean gain in standard deviations of all runs on the task, with 95 % intervals.",
+        width=WIDE + 2.0,
+        height=3.4,
+        panels=(panel,),
+        looks=styles,
+        key=Key(entries=tuple(Entry(text=n, algorithm=n, symbol="o") for n in PROBES), columns=2, size=SMALL),
+    )
+
+
+def table_1(table: pl.DataFrame) -> None:
+    """Print table 1: wins / losses (ties) of probe and switch on each task, and p of a two-sided Wilcoxon test."""
+    others = sorted(set(table["algorithm"]) - {SWITCH})
+    print(f"\nTable 1: {SWITCH}\n\n| | {' | '.join(others)} |\n|{'---|' * (len(others) + 1)}")
+    own = table.filter(pl.col("algorithm") == SWITCH).rename({"value": "own"}).drop("algorithm")
+    for task in [task for task in TASKS if task in set(table["task"])]:
+        cells: list[str] = []
+        for name in others:
+            rivals = table.filter((pl.col("algorithm") == name) & (pl.col("task") == task))
+            both = own.join(rivals, on=["task", "seed"]).with_columns(gain=pl.col("value") - pl.col("own"))
+            won, lost, tied, p = counts(both)
+            cells.append(f"{won} / {lost} ({tied}), p = {p:.2g}")
+        print(f"| {task} | {' | '.join(cells)} |")
+
+
+def main(study: str, path: str = "") -> None:
+    """Print the table, and draw figure 6 where a path is given for it."""
     table = final(study)
+    if path:
+        transfer(table).save(path)
     base = table.filter(pl.col("algorithm") == BASELINE).select("task", "seed", base="value")
     better, equal = pl.col("value") < pl.col("base"), pl.col("value") == pl.col("base")
     won = table.join(base, on=["task", "seed"]).with_columns(win=better.cast(float) + 0.5 * equal.cast(float))
@@ -46,9 +114,11 @@ def main(study: str) -> None:
             shares.append(float(wins.mean()))
         share, low, high = resampled(np.array(shares), np.mean)
         print(f"| {name} | {' | '.join(cells)} | {share:.0%} ({low:.0%} to {high:.0%}) |")
+    if SWITCH in set(table["algorithm"]):
+        table_1(table)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -14,7 +14,7 @@ from scipy import stats
 
 import polarbear as pb
 from polarbear.experiment import Limits, Task, execute
-from polarbear.study import read_plan
+from polarbear.study import read_parts, read_plan
 
 FOLDER = Path(__file__).parents[2] / "examples" / "noisy"
 
@@ -102,6 +102,54 @@ def test_the_study_of_the_paper_is_all_functions_up_to_500_evaluations_per_varia
     plan = read_plan(FOLDER / "paper.toml")
     assert len(plan.problems) == 30 * 3 * 2
     assert list(plan.algorithms)[:3] == ["CMA-ES", "RB-PEM", "RB-PEM, log weights"]
+
+
+@pytest.mark.parametrize(
+    ("file", "problems", "repetitions"), [("paper", 1350, 3), ("bbob_noisy", 1350, 3), ("transfer", 9, 50)]
+)
+def test_the_full_size_has_all_instances_and_seeds(file, problems, repetitions):
+    full, small = _module("full").at_full_size(FOLDER / f"{file}.toml"), read_plan(FOLDER / f"{file}.toml")
+    assert (len(full.problems), full.repetitions) == (problems, repetitions)
+    assert {problem.name for problem in small.problems} <= {problem.name for problem in full.problems}
+    assert list(full.algorithms) == list(small.algorithms)
+    assert (full.budget, full.watch, full.seed) == (small.budget, small.watch, small.seed)
+
+
+def test_the_race_is_held_in_each_dimension():
+    """Timepoints from 5 to 200 evaluations per variable."""
+    parts = read_parts(FOLDER / "race.toml", ["dimension"])
+    ends = [part.build_race().times[[0, -1]].tolist() for part in parts.values()]
+    assert ends == [[50, 2000], [100, 4000], [200, 8000]]
+
+
+def test_wins_on_tasks_are_counted_and_tested(numbers, capsys):
+    """Table 1: six of seven pairs are won, one by 1 is lost, and SciPy has the p-value."""
+    gains = [-1.0, 2, 3, 4, 5, 6, 7]
+    values = {"CMA-ES": gains, "probe and switch": [0.0] * 7}
+    rows = [
+        {"task": "lqr", "algorithm": name, "seed": seed, "value": value}
+        for name, column in values.items()
+        for seed, value in enumerate(column)
+    ]
+    _module("tasks").table_1(pl.DataFrame(rows))
+    assert capsys.readouterr().out.endswith(f"| lqr | 6 / 1 (0), p = {stats.wilcoxon(gains).pvalue:.2g} |\n")
+
+
+def test_gains_on_tasks_are_those_of_a_paired_t_test(numbers):
+    """Figure 6: of 1, 2 and 4 against 2, 2 and 6, with intervals of SciPy."""
+    tasks = _module("tasks")
+    values = {"CMA-ES": [2.0, 2.0, 6.0], "probe 0.12": [1.0, 2.0, 4.0], "probe 0.22": [2.0, 3.0, 6.0]}
+    rows = [
+        {"task": "lqr", "algorithm": name, "seed": seed, "value": value}
+        for name, column in values.items()
+        for seed, value in enumerate(column)
+    ]
+    table, unit = pl.DataFrame(rows), np.std([*values.values()], ddof=1)
+    test = stats.ttest_rel(values["CMA-ES"], values["probe 0.12"])
+    low, high = test.confidence_interval(0.95)
+    assert tasks.gain(table, "lqr", "probe 0.12") == pytest.approx((1 / unit, low / unit, high / unit))
+    marks = {mark.name: mark for mark in tasks.transfer(table).panels[0].marks if hasattr(mark, "name")}
+    assert marks["gain-probe 0.22"].y.tolist() == pytest.approx([-1 / 3 / unit])
 
 
 def test_settings_and_tasks_are_those_that_the_figures_name(figures):

@@ -191,8 +191,8 @@ def test_residuals_are_what_finite_values_are_above_the_median_of_their_candidat
     assert weights.sum(axis=1) == pytest.approx(generation.parameters.rank_weights.sum(axis=1))
     assert memory.pool[:, 1].tolist() == [3, 3, 2, 2]
     assert memory.pool[:, 0] * sum(memory.scale) == pytest.approx([-2, 2, 0, 0], rel=0.2)
-    assert memory.residuals[:4].tolist() == [[2, 3], [2, 3], [0, 2], [0, 2]]
-    assert memory.residuals[4:].tolist() == [[1, x] for x in range(4, 64)]
+    assert memory.residuals[-4:].tolist() == [[2, 3], [2, 3], [0, 2], [0, 2]]
+    assert memory.residuals[:-4].tolist() == [[1, x] for x in range(4, 64)]
 
 
 def test_the_pool_is_winsorized_and_of_bounded_size() -> None:

@@ -25,9 +25,8 @@ def membership(values: FloatArray) -> FloatArray:
     """(λ, λ) for each candidate and each k the share of rows of values (b, λ) in which it has rank k."""
     rows, count = values.shape
     cells: IntArray = values.argsort(axis=1, kind="stable")  # the candidate that has each rank
-    cells *= count
-    cells += np.arange(count, dtype=np.intp)
-    return np.bincount(cells.reshape(-1), minlength=count * count).reshape(count, count) / rows
+    cells += np.arange(0, count * count, count, dtype=np.intp)
+    return np.bincount(cells.reshape(-1), minlength=count * count).reshape(count, count).T / rows
 
 
 def superpose(probabilities: FloatArray, rank_weights: FloatArray) -> FloatArray:

@@ -29,8 +29,7 @@ class Memory:
     Attributes:
         pool: (n, 2) standardized residuals, oldest first, and the |f| they were observed at.
         scale: (s0, s1) of the noise's scale s0 + s1 |f|.
-        residuals: (n, 2) sizes of the last `WINDOW` residuals, and the |f| they were observed at.
-        oldest: Which row of them is the oldest, once there are so many.
+        residuals: (n, 2) sizes of the last `WINDOW` residuals, oldest first, and the |f| they were observed at.
         disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
         center: (λ,) the estimated values of the present generation.
         fits: How often the centre was estimated in the present generation.
@@ -41,7 +40,6 @@ class Memory:
     pool: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     scale: tuple[float, float] = (0.0, 0.0)
     residuals: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
-    oldest: int = 0
     disagreement: float = 1.0
     center: FloatArray | None = None
     fits: int = 0
@@ -159,37 +157,29 @@ class ResidualBootstrap(Selection):
         again = generation.again
         if not len(again):
             return
-        residuals = residuals_of(generation.values[again], generation.medians[again])
-        self._remember(memory, residuals)
+        observed = generation.values[again]
+        residuals = residuals_of(observed, generation.medians[again])
+        memory.residuals = np.concatenate([memory.residuals, np.abs(residuals).T])[-WINDOW:]
         if len(memory.residuals) >= self.least:
             memory.scale = self._fitted_scale(memory)
         scales = memory.scale[0] + memory.scale[1] * residuals[1]
-        if not scales.all():
+        if memory.scale[0] == 0:
             residuals, scales = residuals[:, scales > 0], scales[scales > 0]
         if len(scales):
-            residuals[0] /= scales
-            residuals[0] = np.minimum(np.maximum(residuals[0], -self.bound), self.bound)
-            clipped = int(np.count_nonzero(np.abs(residuals[0]) == self.bound))
+            standardized = residuals[0]
+            standardized /= scales
+            clipped = int(np.count_nonzero(np.abs(standardized) >= self.bound))
+            if clipped:
+                standardized.clip(-self.bound, self.bound, out=standardized)
             memory.clipped = memory.clipped[0] + clipped, memory.clipped[1] + len(scales)
             memory.pool = thinned(np.concatenate([memory.pool.T, residuals], axis=1).T, self.pool_size, rng)
         values = generation.values[:, 0]
         first = values.argsort(kind="stable")
         values = values.copy()
-        values[again] = generation.values[again, 1]
-        same = first[first == values.argsort(kind="stable")]  # candidates of the same rank
-        changed = 1 - len(set(same.tolist()).intersection(again.tolist())) / len(again)
+        values[again] = observed[:, 1]
+        moved = first[first != values.argsort(kind="stable")]  # candidates of another rank
+        changed = len(set(moved.tolist()).intersection(again.tolist())) / len(again)
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
-
-    def _remember(self, memory: Memory, residuals: FloatArray) -> None:
-        """Put sizes of residuals (2, n) in the place of the oldest."""
-        count = len(memory.residuals)
-        if count < WINDOW:
-            joined = np.concatenate([memory.residuals, np.abs(residuals).T])
-            memory.residuals, memory.oldest = joined[-WINDOW:], 0
-        else:
-            places = (memory.oldest + np.arange(len(residuals[0]))) % WINDOW
-            memory.residuals[places] = np.abs(residuals).T
-            memory.oldest = (memory.oldest + len(residuals[0])) % WINDOW
 
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
         constant = self.scale == "constant"
@@ -344,7 +334,8 @@ def cross_fitted(products: FloatArray, labels: FloatArray, ridge: float, rng: np
     products = products.take(order, axis=0).take(order, axis=1)
     within = products * same
     system, known = equations.copy(), np.zeros(count + 2)
-    system[:count, :count] += within
+    corner = system[:count, :count]
+    corner += within
     known[:count] = labels[order]
     _, _, solution, singular = linear_solver()(system.T, known, overwrite_a=True, overwrite_b=True)  # it is symmetric
     if singular:
