@@ -6,7 +6,9 @@ DEMO   ?= demo.study
 WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: setup demo test test-full test-seeds lint bench docs clean
+MAKEFLAGS += --jobs=2
+
+.PHONY: setup demo test test-full test-seeds lint style types layers bench docs clean
 
 setup: $(VENV)/.dev
 
@@ -25,10 +27,17 @@ demo: $(VENV)/.installed
 	$(BIN)/polarbear race examples/demo.toml --into $(DEMO) --workers $(WORKERS)
 	$(BIN)/polarbear report $(DEMO)
 
-lint: setup
+# Two at once; each says what it found when it ends.
+lint: types style layers
+
+types: setup
+	$(BIN)/pyright
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+
+layers: setup
 	$(BIN)/lint-imports
 
 # Compiled once: told to write no bytecode, every process that a test starts would compile all of polarbear again.

@@ -384,28 +384,28 @@ def test_members_alone_have_colours_when_they_run_out():
 
 
 @pytest.fixture(scope="module")
-def thirty():
-    return raced_at_once(30)
+def eighteen():
+    return raced_at_once(18)
 
 
 @pytest.fixture(scope="module")
-def page_of_thirty(thirty):
-    return render(thirty)
+def page_of_eighteen(eighteen):
+    return render(eighteen)
 
 
 @pytest.mark.slow
-def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens(page_of_thirty):
-    page = page_of_thirty
+def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens():
+    page = render(raced_at_once(30))
     assert len(page.encode()) < 3e6
     assert screens(page) < 12
 
 
-def test_members_stand_in_the_order_of_their_mean_probability_to_be_best(thirty, page_of_thirty):
-    first = thirty.posterior.first(thirty.pareto_set)
+def test_members_stand_in_the_order_of_their_mean_probability_to_be_best(eighteen, page_of_eighteen):
+    first = eighteen.posterior.first(eighteen.pareto_set)
     often = (first == first.max(axis=2, keepdims=True)).mean(axis=(0, 1))
-    ranked = [thirty.pareto_set[place] for place in np.argsort(-often)]
-    assert [member.name for member in answer(thirty).members] == ranked
-    texts = Page(page_of_thirty).texts
+    ranked = [eighteen.pareto_set[place] for place in np.argsort(-often)]
+    assert [member.name for member in answer(eighteen).members] == ranked
+    texts = Page(page_of_eighteen).texts
     places = [texts.index(name) for name in ranked]
     assert places == sorted(places)
 
@@ -432,17 +432,17 @@ def test_a_failed_check_of_the_model_stands_in_the_box_at_the_top(monkeypatch, f
     assert box.count("Not as the model assumes: first places: A is first too often.") == 1
 
 
-def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty, page_of_thirty):
+def test_who_wins_where_is_told_by_dimension_and_group_of_functions(eighteen, page_of_eighteen):
     """Draws 0 to 23 are BBOB's functions in two dimensions, the next 24 in five."""
-    assert [problem.dimension for problem in thirty.problems] == [2] * 24 + [5] * (len(thirty.values) - 24)
-    page = Page(page_of_thirty)
+    assert [problem.dimension for problem in eighteen.problems] == [2] * 24 + [5] * (len(eighteen.values) - 24)
+    page = Page(page_of_eighteen)
     assert "where" in page.ids
     rows = list(csv.DictReader(io.StringIO(page.downloads["best-by-group.csv"])))
     assert {row["group"].strip() for row in rows} >= {"2-D separable", "2-D weakly structured"}
     assert not any(row["group"].startswith(" 5-D") for row in rows)  # not all members ran there
     first = [row for row in rows if row["group"].strip() == "2-D separable" and row["evaluations"] == "50.0"]
-    members = [thirty.names.index(row["algorithm"]) for row in first]
-    best = thirty.values[:5, 0, members].argmin(axis=1)
+    members = [eighteen.names.index(row["algorithm"]) for row in first]
+    best = eighteen.values[:5, 0, members].argmin(axis=1)
     assert [float(row["share_best"]) for row in first] == [np.mean(best == k) for k in range(len(members))]
 
 

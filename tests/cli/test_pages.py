@@ -7,16 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import polarbear as pb
+from polarbear.cli.app import app
 from tests.assess.coco_data import shared
 from tests.cli.commands import polarbear
 
 DOCS = Path(__file__).parents[2] / "docs"
 BEST = "best2009-bbob.tar.gz"
 """An archive of COCO that is not made for these tests."""
-QUICK = ["../README.md", "how-to/ask-many-studies.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
+QUICK = ["how-to/ask-many-studies.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
 LONG = [
+    "../README.md",
     "how-to/assess-recorded-runs.md",
     "how-to/check-an-optimizer.md",
     "how-to/choose-a-model.md",
@@ -112,12 +115,21 @@ def material(tmp_path_factory):
     return folder
 
 
-def commands(page):
+def commands(page, leaving_out=ELSEWHERE):
     """The commands that its consoles show, with two workers, whose start takes a second each."""
     for console in re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
         for line in re.findall(r"^\$ polarbear (.*)$", console.replace("\\\n", " "), re.MULTILINE):
-            if not any(mark in line for mark in ELSEWHERE):
+            if not any(mark in line for mark in leaving_out):
                 yield shlex.split(re.sub(r"--workers \d+", "--workers 2", line), comments=True)
+
+
+@pytest.mark.parametrize("name", [*QUICK, *LONG])
+def test_every_command_of_a_page_is_one_with_such_options(name):
+    group = get_command(app)
+    for arguments in commands(DOCS / name, leaving_out=()):
+        context = group.make_context("polarbear", list(arguments))
+        _, command, rest = group.resolve_command(context, arguments)
+        command.make_context(arguments[0], rest, parent=context)
 
 
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)])

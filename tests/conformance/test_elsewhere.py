@@ -55,15 +55,15 @@ def test_what_does_not_differ_passes(fresh):
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "message"),
+    ("optimizer", "timeout", "message"),
     [
-        (differing.dies_elsewhere, "in which its run is repeated, was lost: its worker process exited with code 3"),
-        (differing.hangs_elsewhere, "in which its run is repeated, was lost: not done after 5 s"),
-        (differing.fails_elsewhere, "ends otherwise: it fails with LookupError: no place like home after 0"),
+        (differing.dies_elsewhere, 30.0, "its run is repeated, was lost: its worker process exited with code 3"),
+        (differing.hangs_elsewhere, 1.0, "its run is repeated, was lost: not done after 1 s"),
+        (differing.fails_elsewhere, 30.0, "ends otherwise: it fails with LookupError: no place like home after 0"),
     ],
 )
-def test_death_hang_and_failure_elsewhere_are_told(fresh, optimizer, message):
-    assert message in repeated(optimizer, timeout=5.0)
+def test_death_hang_and_failure_elsewhere_are_told(fresh, optimizer, timeout, message):
+    assert message in repeated(optimizer, timeout)
 
 
 def test_what_cannot_travel_is_told(fresh):

@@ -268,7 +268,7 @@ class TestPairs:
         bar = one(figures.relations_over_time(found, belief.times, belief.names), "equivalent")
         assert (bar.get_data().values > bar.get_data().baseline).all()
 
-    @pytest.mark.parametrize("n", [2, 5, 6, 10])
+    @pytest.mark.parametrize("n", [2, 5, 6, pytest.param(10, marks=pytest.mark.slow)])
     def test_one_strip_per_pair(self, n):
         belief = posterior(np.zeros((7, n)), draws=50)
         found = relations(belief, alpha=0.95, epsilon=0.1, joint=False)
@@ -293,7 +293,7 @@ def every_figure(found):
         yield figures.relations_over_time(pairs, belief.times, belief.names, width=width)
 
 
-@pytest.mark.parametrize("n", [2, 4, 9])
+@pytest.mark.parametrize("n", [2, 4, pytest.param(9, marks=pytest.mark.slow)])
 def test_every_figure_of_a_real_race_draws_without_a_warning(n):
     utilities = np.random.default_rng(n).normal(0, 1, n) * np.linspace(0.2, 1, 7)[:, np.newaxis]
     names = ["_hidden", "$x^2$ and $", "a-very-long-name-with-many-options=3", *"DEFGHI"][:n]

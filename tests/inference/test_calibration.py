@@ -11,7 +11,10 @@ from polarbear.inference import IndependentDirichlet
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("alpha", "n", "instances"), [(1.0, 4, 8), (0.4, 3, 5), (3.0, 6, 2), (1.0, 5, 15)])
+@pytest.mark.parametrize(
+    ("alpha", "n", "instances"),
+    [(1.0, 4, 8), (0.4, 3, 5), (3.0, 6, 2), pytest.param(1.0, 5, 15, marks=pytest.mark.slow)],
+)
 def test_truths_are_held_as_often_as_they_should(alpha, n, instances):
     found = of_independent(IndependentDirichlet(alpha), 1000, seed=n, algorithms=n, instances=instances)
     assert found.held.shape == (1000, n)

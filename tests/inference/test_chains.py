@@ -99,7 +99,7 @@ def test_the_table_of_chains_is_in_order_and_has_every_draw_once():
     np.testing.assert_array_equal(order.table(), [[2, 1], [3, 0]])
 
 
-@pytest.mark.parametrize("draws", [1000, 4000])
+@pytest.mark.parametrize("draws", [1000, pytest.param(4000, marks=pytest.mark.slow)])
 def test_arviz_gets_the_chains(draws):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

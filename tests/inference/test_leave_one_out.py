@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import arviz
 import numpy as np
 import pytest
 
@@ -126,6 +125,8 @@ def test_instances_that_weigh_too_much_are_left_out_by_fitting_again():
 
 @pytest.mark.statistical
 def test_independent_timepoints_agree_with_arviz():
+    import arviz  # slow to import
+
     values = smooth_values(15, 4, 5, seed=7)
     posterior = fitted(values, IndependentDirichlet(), draws=1000)
     score = leave_one_out(posterior, values)
@@ -144,6 +145,8 @@ def test_independent_timepoints_agree_with_arviz():
 
 
 def test_joint_weights_agree_with_arviz():
+    import arviz
+
     values = smooth_values(40, 6, 4, seed=9)
     posterior = fitted(values, WALK, draws=1000)
     score = leave_one_out(posterior, values)

@@ -195,7 +195,7 @@ def test_an_error_of_the_objective_is_the_run_s_outcome(optimizer):
 
 
 @pytest.mark.parametrize("optimizer", [each for each in ALL if "NONE" not in each.name], ids=lambda each: each.name)
-@pytest.mark.parametrize("dimension", [1, 2, 5])
+@pytest.mark.parametrize("dimension", [1, pytest.param(2, marks=pytest.mark.slow), 5])
 def test_it_solves_the_sphere(optimizer, dimension):
     run = execute(task(optimizer, lambda x: float(x @ x), dimension, 2_500))
     assert run.trajectory.best < 1e-7

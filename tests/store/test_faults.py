@@ -63,7 +63,7 @@ def kill_a_writer(path, rng, how):
     return {name: int(number) for name, number in acknowledged.items()}
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_kill_loses_what_was_committed(tmp_path, run, kills, how):
     rng = np.random.default_rng(5)

@@ -186,7 +186,7 @@ def kill_and_resume(path, kills, seed, how):
     return seen
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path, how):
     kill_and_resume(tmp_path / "a.study", kills=2, seed=1, how=how)
     assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
