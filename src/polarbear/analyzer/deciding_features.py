@@ -40,8 +40,6 @@ def ratings_by_features(
     Raises:
         ValueError: If nothing is known yet, the table lacks the column or an instance, or as `fit_conditional`.
     """
-    from polarbear.landscape.properties import function_of  # slow to import
-
     if not result.begun:
         raise ValueError("nothing is known yet: no round is complete")
     columns = features if isinstance(features, Mapping) else _columns(features, result)
