@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -10,6 +11,9 @@ from polarbear.experiment import machine
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script; programs would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
