@@ -125,7 +125,7 @@ def test_groups_that_are_not_known_or_incomplete_are_refused(folder):
     (folder / "short.csv").write_text("function,cluster\n1,a\n")
     said = polarbear("race", "three.toml", "--groups", "short.csv", code=2, cwd=folder)[1]
     assert "short.csv has the columns function, cluster" in said
-    assert "'none.csv' does not exist" in polarbear("race", "three.toml", "--groups", "none.csv", code=2, cwd=folder)[1]
+    assert "none.csv" in polarbear("race", "three.toml", "--groups", "none.csv", code=3, cwd=folder)[1]
 
 
 def test_suites_divide_as_said():

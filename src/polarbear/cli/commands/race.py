@@ -38,8 +38,6 @@ def race(
         Path | None,
         typer.Option(
             metavar="TABLE",
-            exists=True,
-            dir_okay=False,
             help="Hold one race for each group of instances in a CSV file with a column group and a column function or "
             "instance.",
             show_default=False,
