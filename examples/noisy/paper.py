@@ -394,7 +394,8 @@ def calibration(table: pl.DataFrame) -> None:
     rows: list[Sequence[str]] = []
     numbers = sorted({int(instance) for instance in table["instance"]})
     first, held_out = numbers[: max(1, len(numbers) // 3)], numbers[max(1, len(numbers) // 3) :]
-    assert held_out, f"instance {numbers[0]} is the only one; calibration takes two or more, as the paper 15"
+    if not held_out:
+        raise ValueError(f"instance {numbers[0]} is the only one; calibration takes two or more, as the paper 15")
     for by in BOTH:
         for budget in (200, 500):
             _, instances, probe, gain = problems(table, budget, by)

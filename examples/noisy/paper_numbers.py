@@ -37,7 +37,8 @@ def frame(runs: Iterable[pb.Run], multiples: Sequence[int] = MULTIPLES) -> pl.Da
     rows: list[dict[str, Any]] = []
     for run in runs:
         problem, logged = run.problem, run.parameters
-        assert logged is not None, "the study has no logged parameters"
+        if logged is None:
+            raise ValueError(f"{run.key.algorithm} on {run.key.instance} logged nothing: the plan needs a [log]")
         times = np.array(multiples) * problem.dimension
         last = np.maximum(np.searchsorted(logged.evaluations, times, side="right") - 1, 0)
         kept = {name: np.asarray(logged.values[name])[last] for name in LOGGED}

@@ -33,7 +33,8 @@ def final(study: str) -> pl.DataFrame:
         | {"value": float(run.recommended_at([run.outcome.evaluations])[0])}
         for run in pb.store.read(study)
     ]
-    assert rows, f"{study} has no runs yet"
+    if not rows:
+        raise ValueError(f"{study} has no runs yet; make some with polarbear run")
     return pl.DataFrame(rows)
 
 
