@@ -1,7 +1,7 @@
-"""How often the points that methods recommend on tasks are better than those of CMA-ES; table 1 and figure 6.
+"""How often the points that methods recommend on tasks are better than those of CMA-ES; table 1, figures 3 and 6.
 
-polarbear run examples/noisy/tasks_adapting.toml --into tasks_adapting.study --workers 2
-python examples/noisy/tasks.py tasks_adapting.study
+polarbear run examples/noisy/tasks.toml --into tasks.study --workers 2
+python examples/noisy/tasks.py tasks.study noisy-ranks-tasks.png      # the rows of tasks in figure 3
 polarbear run examples/noisy/transfer.toml --into transfer.study --workers 2
 python examples/noisy/tasks.py transfer.study noisy-transfer.png      # figure 6, of runs with both thresholds
 """
@@ -16,7 +16,7 @@ from paper_numbers import BASELINE, SWITCH, counts, resampled, wilson
 from scipy import stats
 
 import polarbear as pb
-from polarbear.figures import Figure
+from polarbear.figures import Figure, heat_map
 from polarbear.figures.marks import Bars, Line, Mark, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.style import FAINT, SMALL, WIDE, looks
@@ -78,6 +78,18 @@ def transfer(table: pl.DataFrame) -> Figure:
     )
 
 
+def ranking(table: pl.DataFrame) -> Figure:
+    """Figure 3's tasks: the mean rank of each method, 1 the best, among runs with the same seed."""
+    names, tasks = (list(dict.fromkeys(table[column])) for column in ("algorithm", "task"))
+    whole = table.filter(pl.len().over("task", "seed") == len(names))
+    ranks = whole.with_columns(rank=pl.col("value").rank().over("task", "seed"))
+    means = ranks.group_by("task", "algorithm").agg(pl.col("rank").mean())
+    values = np.full((len(names), len(tasks)), np.nan)
+    for task, name, rank in means.iter_rows():
+        values[names.index(name), tasks.index(task)] = rank
+    return heat_map(values, names, tasks, label="mean rank", best="lowest", reverse=True, row_label="")
+
+
 def table_1(table: pl.DataFrame) -> None:
     """Print table 1: wins / losses (ties) of probe and switch on each task, and p of a two-sided Wilcoxon test."""
     others = sorted(set(table["algorithm"]) - {SWITCH})
@@ -94,10 +106,11 @@ def table_1(table: pl.DataFrame) -> None:
 
 
 def main(study: str, path: str = "") -> None:
-    """Print the table, and draw figure 6 where a path is given for it."""
+    """Print the table, and draw a figure where a path is given for it: figure 6 of the two thresholds, else ranks."""
     table = final(study)
     if path:
-        transfer(table).save(path)
+        drawn = transfer if set(table["algorithm"]) <= {BASELINE, *PROBES} else ranking
+        drawn(table).save(path)
     base = table.filter(pl.col("algorithm") == BASELINE).select("task", "seed", base="value")
     better, equal = pl.col("value") < pl.col("base"), pl.col("value") == pl.col("base")
     won = table.join(base, on=["task", "seed"]).with_columns(win=better.cast(float) + 0.5 * equal.cast(float))

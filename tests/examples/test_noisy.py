@@ -152,6 +152,14 @@ def test_gains_on_tasks_are_those_of_a_paired_t_test(numbers):
     assert marks["gain-probe 0.22"].y.tolist() == pytest.approx([-1 / 3 / unit])
 
 
+def test_ranks_on_tasks_are_among_runs_with_the_same_seed(numbers):
+    """Of the seeds 0 and 1, as a method has not run with seed 2; ties share their rank."""
+    values = {("a", 0): 1.0, ("b", 0): 2.0, ("c", 0): 3.0, ("a", 1): 5.0, ("b", 1): 4.0, ("c", 1): 5.0, ("a", 2): 0.0}
+    rows = [{"task": "lqr", "algorithm": name, "seed": seed, "value": v} for (name, seed), v in values.items()]
+    (cells,) = (m for m in _module("tasks").ranking(pl.DataFrame(rows)).panels[0].marks if hasattr(m, "shades"))
+    assert sorted(np.ravel(cells.value)) == pytest.approx([1.5, (1 + 2.5) / 2, (3 + 2.5) / 2])
+
+
 def test_settings_and_tasks_are_those_that_the_figures_name(figures):
     assert list(read_plan(FOLDER / "estimator.toml").algorithms) == ["CMA-ES", *figures.SETTINGS]
     assert set(figures.FOLLOWED) | set(figures.RIVALS) <= set(read_plan(FOLDER / "paper.toml").algorithms)
