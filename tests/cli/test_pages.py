@@ -109,6 +109,7 @@ def material(tmp_path_factory):
     for name in ("demo", "small", "study"):
         write(f"{name}.toml", RACE, pair)
     write("settings.toml", "[race]\ntimes = [10, 50, 100]\nalpha = 0.9\ndraws = 500\n")
+    write("groups.csv", "function,group\n1,smooth\n8,smooth\n15,rugged\n")
     write("my_optimizers.py", CLIMB)
     polarbear("race", "demo.toml", cwd=folder)
     shutil.copytree(folder / "demo.study", folder / "small.study")
