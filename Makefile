@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 MAKEFLAGS += --jobs=2
 
-.PHONY: setup demo test test-full test-seeds lint style types layers tests tests-full bench docs clean
+.PHONY: setup demo test test-full test-seeds lint style types layers bench docs clean
 
 setup: $(VENV)/.dev
 
@@ -44,15 +44,10 @@ layers: setup
 # Files in the order of conftest.py, those that take longest first. Two processes share the cores, so that BLAS has one thread each.
 TEST := $(BIN)/python -m compileall -q src && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# Tests begin as soon as one of the two has nothing else to do.
-test: lint tests
-
-test-full: lint tests-full
-
-tests: setup
+test: lint
 	$(TEST)
 
-tests-full: setup
+test-full: lint
 	$(TEST) -m 'slow or not slow'
 
 test-seeds: setup

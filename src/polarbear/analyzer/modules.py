@@ -131,7 +131,7 @@ def _shares(path: Path, side: str) -> Shares:
         raced_names = raced.spec["algorithms"]
     sided = any(name.startswith(("with-", "without-")) for name in raced_names)
     names = [name for name in raced_names if name != DEFAULT and name.startswith(side)]
-    names = names or [name for name in raced_names if name == DEFAULT]
+    names = names or [DEFAULT] * (DEFAULT in raced_names)
     if sided != bool(side) or not names:
         return {}
     searched = path.with_name(f"{path.stem}-without{path.suffix}") if side == "without-" else path

@@ -64,11 +64,12 @@ def race_apart(
     divided = [word for each in choices for word in ("--apart", each)] + table
     again = shlex.join(["polarbear", "race", str(study_file), *divided, "--into", str(folder)])
     parts = read_parts(study_file, choices, table_of(groups))
+    paths = {name: folder / f"{file_name(name)}.study" for name in parts}
     found: dict[str, RaceResult] = {}
     stopped: dict[str, str] = {}
     for number, (name, spec) in enumerate(parts.items(), start=1):
         echo(f"{name} ({number} of {len(parts)})", err=True)
-        path = folder / f"{file_name(name)}.study"
+        path = paths[name]
         found[name], live = run_race(
             spec.build_race(),
             spec.build_instances(),
@@ -83,7 +84,8 @@ def race_apart(
         stopped[name] = live.reason
         tell_remarks(live, path)
     if as_json:
-        echo(to_json({"study": str(folder), "races": [_as_dict(n, r, folder, stopped[n]) for n, r in found.items()]}))
+        races = [_as_dict(name, result, paths[name], stopped[name]) for name, result in found.items()]
+        echo(to_json({"study": str(folder), "races": races}))
     else:
         _print(found, stopped, folder, again)
 
@@ -96,16 +98,10 @@ def table_of(groups: Path | None) -> Groups | None:
         return read_groups(groups) if groups else None
 
 
-def _as_dict(name: str, result: RaceResult, folder: Path, stopped: str) -> dict[str, Any]:
+def _as_dict(name: str, result: RaceResult, path: Path, stopped: str) -> dict[str, Any]:
     from polarbear.analyzer import answer
-    from polarbear.study.instance_groups import file_name
 
-    where = {
-        "name": name,
-        "study": str(folder / f"{file_name(name)}.study"),
-        "stopped": stopped,
-        "best": best_of(result),
-    }
+    where = {"name": name, "study": str(path), "stopped": stopped, "best": best_of(result)}
     return where | answer(result).as_dict()
 
 

@@ -137,4 +137,4 @@ def _key(configuration: Configuration) -> str:
 
 def _never_called(config: Any, instance: str, seed: int) -> float:
     """What SMAC would call if it made the runs itself."""
-    raise NotImplementedError
+    raise NotImplementedError("SMAC asks for runs and is told of them; it makes none itself")

@@ -424,8 +424,9 @@ class Recorder:
         if points.ndim == 1:
             return self.objective(points)
         if points.ndim == 2:
-            one = len(points) == 1  # which takes a quarter of the time as a point
-            return np.array([self.objective(points[0])]) if one else self._batch(points)
+            if len(points) == 1:  # as a point it takes a quarter of the time
+                return np.array([self.objective(points[0])])
+            return self._batch(points)
         self._problem.diagnose(x)
         raise ValueError(f"the input has shape {points.shape}; give a (d,) point or an (m, d) batch of points")
 

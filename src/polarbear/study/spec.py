@@ -168,10 +168,9 @@ class StudySpec(_RaceSpec):
             if groups is not None or GROUP in by:
                 wanted: Groups = "known" if groups is None else groups
                 grouped = {name: group_instances(part, wanted) for name, part in divided.items()}
-                labels = [label for parts in grouped.values() for label in parts]
                 divided = {
                     "-".join(filter(None, (label, name))): parts[label]
-                    for label in dict.fromkeys(map(str, wanted.values()) if isinstance(wanted, Mapping) else labels)
+                    for label in dict.fromkeys(label for parts in grouped.values() for label in parts)
                     for name, parts in grouped.items()
                     if label in parts
                 }

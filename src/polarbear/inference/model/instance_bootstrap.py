@@ -43,7 +43,7 @@ from polarbear.validation import real, settings
 _TINY = np.finfo(np.float64).tiny
 _RIDGE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 18
-"""Timepoints are so many together that the weights are not read from memory for each of them."""
+"""Timepoints are taken several at a time, so that the weights are not read from memory anew for each."""
 _Reorder = Callable[[NDArray[np.float32]], FloatArray]
 
 
