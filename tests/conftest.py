@@ -7,7 +7,7 @@ import signal
 import hypothesis
 import pytest
 
-from polarbear.experiment import machine
+from polarbear import machine
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")

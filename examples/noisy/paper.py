@@ -11,42 +11,38 @@ Everything is computed twice, for the points that are recommended and, as in the
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from paper_figures import WHERE, estimator, perceptron, progress, robustness
+from paper_figures import WHERE, diagnostics, estimates, estimator, perceptron, progress, robustness
 from paper_numbers import (
     BASELINE,
     BOOTSTRAP,
     FAMILIES,
-    KEYS,
     MULTIPLES,
     NOISE,
     SWITCH,
-    area_under,
-    best_threshold,
+    at,
     counts,
     frame,
     good_and_bad,
     mean_ranks,
     noisy_functions,
     pairs,
-    probes,
+    percent,
     resampled,
-    routing,
     share_of_wins,
+    show,
     typical_probes,
-    wilson,
 )  # fmt: skip
+from paper_probe import advantage, calibration, receiver_operating, thresholds
 
 import polarbear as pb
 from polarbear.figures import Figure, heat_map
-from polarbear.figures.marks import Bars, Line, Mark, Points
+from polarbear.figures.marks import Line, Mark, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.style import FAINT, SMALL, WIDE, looks
 
@@ -65,27 +61,8 @@ PUBLISHED = {
 }  # fmt: skip
 """Table 5 of the paper: CMA-ES, UH-CMA-ES, RB-PEM, probe and switch."""
 STARS = ((0.001, "\\*\\*\\*"), (0.01, "\\*\\*"), (0.05, "\\*"), (1.0, ""))
-THRESHOLDS = (0.12, 0.22)
 SWEPT = (200, 500)
 """Budgets of figure 15b, in evaluations per variable."""
-
-
-def show(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
-    """Print a table in Markdown."""
-    print(f"\n{title}\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
-
-
-def percent(share: tuple[float, float, float]) -> str:
-    """A share and its interval."""
-    return f"{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})"
-
-
-def at(table: pl.DataFrame, budget: int | None = None, dimension: int | None = None) -> pl.DataFrame:
-    """The rows of a budget and a dimension."""
-    chosen = table if budget is None else table.filter(pl.col("budget") == budget)
-    return chosen if dimension is None else chosen.filter(pl.col("dimension") == dimension)
 
 
 def tables(table: pl.DataFrame, noisy: list[int]) -> None:
@@ -192,20 +169,17 @@ def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Fi
             )
             if name == BASELINE or not len(depth):
                 continue
-            middle, low, high = resampled(gains["gain"].to_numpy(), np.mean)
-            x = np.array([np.median(depth.to_numpy())])
-            interval = Bars(name=f"interval-{k}", x=x, low=np.array([low]), high=np.array([high]), algorithm=name)
-            point = Points(name=f"gain-{k}", x=x, y=np.array([middle]), algorithm=name, symbol=symbols[name], layer=3)
-            marks += [interval, point]
+            found = resampled(gains["gain"].to_numpy(), np.mean)
+            marks += estimates(f"gain-{k}", [np.median(depth.to_numpy())], found, algorithm=name, symbol=symbols[name])
         panels.append(
             Panel(
                 x=Axis(
-                    label="generations",
+                    label="generations (evaluations of each / 15)",
                     low=20,
                     high=300,
                     scale="log",
                     ticks=(25, 50, 100, 200),
-                    texts=("25", "50", "100", "200"),
+                    texts=tuple(f"{depth} ({4000 / 15 / depth:.1f})" for depth in (25, 50, 100, 200)),
                     minor=(),
                 ),
                 y=Axis(label="gain over CMA-ES in log10", low=-0.6, high=0.8, grid=True),
@@ -261,12 +235,9 @@ def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int
         for k, name in enumerate(RANKED):
             for side, chosen in enumerate((~pl.col("function").is_in(noisy), pl.col("function").is_in(noisy))):
                 values = ranks.filter(chosen & (pl.col("algorithm") == name)).sort("function")["rank"].to_numpy()
-                middle, low, high = resampled(values, np.mean)
-                x = np.array([side + (k - 2) * 0.13])
-                drawn += [
-                    Bars(name=f"interval-{k}-{side}", x=x, low=np.array([low]), high=np.array([high]), algorithm=name),
-                    Points(name=f"rank-{k}-{side}", x=x, y=np.array([middle]), algorithm=name, layer=3),
-                ]
+                drawn += estimates(
+                    f"rank-{k}-{side}", [side + (k - 2) * 0.13], resampled(values, np.mean), algorithm=name
+                )
         panels.append(
             Panel(
                 x=Axis(low=-0.5, high=1.5, ticks=(0.0, 1.0), texts=("others", "noisy")),
@@ -289,149 +260,6 @@ def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int
         looks=looks(list(RANKED)),
         key=Key(entries=tuple(Entry(text=name, algorithm=name, symbol="o") for name in RANKED), columns=5, size=SMALL),
     )
-
-
-def problems(table: pl.DataFrame, budget: int, by: str) -> list[np.ndarray]:
-    """(n,) each: function, instance, P as probe and switch found it, and how much RB-PEM gains over CMA-ES."""
-    probed = table.filter(pl.col("algorithm") == SWITCH).select(*KEYS, P="probe")
-    gains = at(pairs(table, BOOTSTRAP, BASELINE, by), budget).join(probed, on=KEYS).drop_nans("P").sort(KEYS)
-    return [gains[name].to_numpy() for name in ("function", "instance", "P", "gain")]
-
-
-def quantile_bins(probe: np.ndarray, count: int) -> Iterator[np.ndarray]:
-    """Indices of problems between quantiles of P; equal P are in one bin."""
-    edges = np.unique(np.quantile(probe, np.linspace(0, 1, count + 1)))
-    for k, (low, high) in enumerate(pairwise(edges)):
-        chosen = (probe >= low) & ((probe < high) | (k == len(edges) - 2))
-        if chosen.any():
-            yield np.flatnonzero(chosen)
-
-
-def advantage(table: pl.DataFrame) -> Figure:
-    """Figures 5 and 12: what RB-PEM gains, and how often it wins, by P."""
-    panels: list[Panel] = []
-    for by in BOTH:
-        _, _, probe, gain = problems(table, 500, by)
-        bins = list(quantile_bins(probe, 8))
-        x = np.array([probe[each].mean() for each in bins])
-        middle = np.array([gain[each].mean() for each in bins])
-        error = np.array(
-            [1.96 * gain[each].std(ddof=1) / math.sqrt(len(each)) if len(each) > 1 else np.nan for each in bins]
-        )
-        wins = [float((np.sign(gain[each]) + 1).sum() / 2) for each in bins]
-        limits = np.array([wilson(won, len(each)) for won, each in zip(wins, bins, strict=True)])
-        share = np.array([won / len(each) for won, each in zip(wins, bins, strict=True)])
-        for label, y, low, high, even in (
-            ("gain of RB-PEM in log10", middle, middle - error, middle + error, 0.0),
-            ("RB-PEM is better", share, limits[:, 0], limits[:, 1], 0.5),
-        ):
-            marks = (
-                Line(x=np.array([0.0, 0.5]), y=np.full(2, even), color=FAINT, width=1.0),
-                Bars(name="interval", x=x, low=low, high=high, color="#0072B2", cap=2.0),
-                Line(name="mean", x=x, y=y, color="#0072B2", width=1.0),
-                Points(name="bin", x=x, y=y, color="#0072B2"),
-            )
-            axis = Axis(label=label, low=0.0, high=1.0, grid=True) if even else Axis(label=label, grid=True)
-            panels.append(Panel(x=Axis(label="P", low=-0.01, high=0.5), y=axis, marks=marks, title=WHERE[by]))
-    return Figure(
-        title="Where RB-PEM is better than CMA-ES",
-        alt="What RB-PEM gains over CMA-ES, and how often it is better, by how much two rankings of the first "
-        "candidates disagree.",
-        caption="Problems of all dimensions in bins of P, after 500 d evaluations. Left: mean gain, and 1.96 standard "
-        "errors; right: share of problems, and 95 % intervals of Wilson.",
-        width=WIDE,
-        height=5.0,
-        panels=tuple(panels),
-        columns=2,
-    )
-
-
-def thresholds(table: pl.DataFrame) -> Figure:
-    """Figure 14: what thresholds lose to an oracle."""
-    grid, panels = np.linspace(0, 0.5, 51), []
-    for by in BOTH:
-        marks: list[Mark] = []
-        most = 0.0
-        for budget, color in ((200, "#0072B2"), (500, "#D55E00")):
-            functions, _, probe, gain = problems(table, budget, by)
-            groups = [np.flatnonzero(functions == function) for function in np.unique(functions)]
-            regret = np.array(
-                [[np.maximum(-np.where(probe[g] >= tau, gain[g], -gain[g]), 0).mean() for tau in grid] for g in groups]
-            )
-            drawn = np.random.default_rng(1).integers(len(groups), size=(500, len(groups)))
-            low, high = np.quantile(regret[drawn].mean(axis=1), [0.025, 0.975], axis=0)
-            most = max(most, float(high.max()))
-            marks += [
-                Line(name=f"regret-{budget}", x=grid, y=regret.mean(axis=0), color=color),
-                Line(name=f"low-{budget}", x=grid, y=low, color=color, width=0.7, dash=(3.0, 2.0)),
-                Line(name=f"high-{budget}", x=grid, y=high, color=color, width=0.7, dash=(3.0, 2.0)),
-            ]
-        marks += [Line(x=np.full(2, tau), y=np.array([0.0, most]), color=FAINT, width=1.0) for tau in THRESHOLDS]
-        panels.append(
-            Panel(
-                x=Axis(label="threshold of P", low=0.0, high=0.5),
-                y=Axis(label="regret in log10", low=0.0, high=1.05 * most, grid=True),
-                marks=tuple(marks),
-                title=WHERE[by],
-            )
-        )
-    return Figure(
-        title="What a threshold loses",
-        alt="Mean regret of taking RB-PEM above a threshold of P and CMA-ES below, against the better one of "
-        "both, by threshold.",
-        caption="Mean regret to the better one of RB-PEM and CMA-ES on each problem, after 200 d (blue) and 500 d "
-        "evaluations (orange); dashed, 95 % intervals over functions; grey, the paper's two thresholds. At 0 "
-        "RB-PEM is always taken, at 0.5 never.",
-        width=WIDE,
-        height=3.0,
-        panels=tuple(panels),
-        columns=2,
-    )
-
-
-def calibration(table: pl.DataFrame) -> None:
-    """How well P tells where RB-PEM is better: areas under the curve, and thresholds on instances held out."""
-    rows: list[Sequence[str]] = []
-    numbers = sorted({int(instance) for instance in table["instance"]})
-    first, held_out = numbers[: max(1, len(numbers) // 3)], numbers[max(1, len(numbers) // 3) :]
-    if not held_out:
-        raise ValueError(f"instance {numbers[0]} is the only one; calibration takes two or more, as the paper 15")
-    for by in BOTH:
-        for budget in (200, 500):
-            _, instances, probe, gain = problems(table, budget, by)
-            train = np.isin(instances, [str(instance) for instance in first])
-            tau = best_threshold(probe[train], gain[train])
-            cells = [f"{by}, {budget} d", f"{area_under(probe, gain):.2f}", f"{tau:.2f}"]
-            for threshold in (tau, *THRESHOLDS, 0.0, 0.51):
-                right, regret = routing(probe[~train], gain[~train], threshold)
-                cells.append(f"{right:.0%}, {regret:.3f}")
-            rows.append(cells)
-    head = [
-        "",
-        "AUC",
-        f"τ of instances {first[0]} to {first[-1]}",
-        "with it",
-        *(f"τ = {t}" for t in THRESHOLDS),
-        "always RB-PEM",
-        "always CMA-ES",
-    ]
-    show(f"Calibration: right choices and regret on instances {held_out[0]} to {held_out[-1]}", head, iter(rows))
-    head = ["λ", *(f"{by}, {budget} d" for by in BOTH for budget in (200, 500))]
-    show("Figure 13: AUC by the size of the probe, d = 40", head, areas(at(table, dimension=40)))
-
-
-def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
-    """Areas under the curve with P of one set of λ candidates for each instance."""
-    instances = sorted({int(instance) for instance in table["instance"]})
-    for population in (4, 8, 16, 32):
-        own = {(function, str(instance)): probe for function, instance, probe in probes(40, instances, population, 1)}
-        cells: list[str] = []
-        for by in BOTH:
-            for budget in (200, 500):
-                functions, each, _, gain = problems(table, budget, by)
-                scores = np.array([own[int(f), str(i)] for f, i in zip(functions, each, strict=True)])
-                cells.append(f"{area_under(scores, gain):.2f}")
-        yield [str(population), *cells]
 
 
 def sweep(table: pl.DataFrame) -> None:
@@ -464,6 +292,8 @@ def main(study: str, folder: Path, settings: str = "", training: str = "", evalu
         "clusters": two_clusters(table, typical, noisy),
         "advantage": advantage(table),
         "thresholds": thresholds(table),
+        "probe": receiver_operating(table),
+        "diagnostics": diagnostics(runs, table, noisy),
         "progress": progress(runs),
         "robustness": robustness(table, noisy),
     }

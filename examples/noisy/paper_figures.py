@@ -1,12 +1,25 @@
-"""Figures 1, 8, 15a and 16 of Wang and Lu (2026) by runs of our own, for paper.py; recommended and in hindsight."""
+"""Figures 1, 8, 9, 15a and 16 of Wang and Lu (2026) by runs of our own, for paper.py; recommended and in hindsight."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
-from paper_numbers import BASELINE, BOOTSTRAP, MULTIPLES, SMALLEST, pairs, share_of_wins, wilson
+from numpy.typing import ArrayLike
+from paper_numbers import (
+    BASELINE,
+    BOOTSTRAP,
+    DIAGNOSTICS,
+    KEYS,
+    MULTIPLES,
+    SMALLEST,
+    against,
+    pairs,
+    share_of_wins,
+    wilson,
+)  # fmt: skip
 
 import polarbear as pb
 from polarbear.figures import Figure
@@ -15,6 +28,7 @@ from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.style import FAINT, SMALL, WIDE, looks
 from polarbear.records import FloatArray
 
+BLUE, ORANGE = "#0072B2", "#D55E00"
 WHERE = {"recommended": "recommended", "hindsight": "in hindsight"}
 SHOWN = (110, 113, 116, 125)
 """The functions of figure 1."""
@@ -26,6 +40,17 @@ SETTINGS = (
     "0 again", "1 again", "3 again", "16 rankings", "64 rankings", "constant scale", "pool alone", "ridge centre",
 )  # fmt: skip
 """Those of figure 8, in examples/noisy/estimator.toml."""
+
+
+def estimates(name: str, x: ArrayLike, values: Sequence[ArrayLike], **look: Any) -> list[Mark]:
+    """Points at x (k,) of estimates with bars of their intervals: `values` are estimates, lower and upper ends (k,)."""
+    at = np.atleast_1d(np.asarray(x, dtype=float))
+    middle, low, high = (np.atleast_1d(np.asarray(each, dtype=float)) for each in values)
+    symbol = look.pop("symbol", "o")
+    return [
+        Bars(name=f"interval-{name}", x=at, low=low, high=high, **look),
+        Points(name=name, x=at, y=middle, symbol=symbol, layer=3, **look),
+    ]
 
 
 def progress(runs: Iterable[pb.Run]) -> Figure:
@@ -79,12 +104,10 @@ def robustness(table: pl.DataFrame, noisy: Sequence[int]) -> Figure:
             for k, rival in enumerate(RIVALS):
                 gains = pairs(chosen.filter(pl.col("dimension") == dimension), BOOTSTRAP, rival, by)
                 found = [share_of_wins(gains.filter(pl.col("budget") == budget)) for budget in MULTIPLES]
-                middle, low, high = np.array(found).T
-                x = np.arange(len(MULTIPLES)) + (k - 1) * 0.12
+                values, x = np.array(found).T, np.arange(len(MULTIPLES)) + (k - 1) * 0.12
                 marks += [
-                    Bars(name=f"interval-{rival}", x=x, low=low, high=high, algorithm=rival),
-                    Line(name=f"share-{rival}", x=x, y=middle, algorithm=rival, width=1.0),
-                    Points(name=f"point-{rival}", x=x, y=middle, algorithm=rival, layer=3),
+                    Line(name=f"line-{rival}", x=x, y=values[0], algorithm=rival, width=1.0),
+                    *estimates(f"share-{rival}", x, values, algorithm=rival),
                 ]
             panels.append(
                 Panel(
@@ -151,7 +174,7 @@ def estimator(table: pl.DataFrame) -> Figure:
             Panel(
                 x=numbered(texts),
                 y=Axis(label="gain over CMA-ES in log10", grid=True),
-                marks=(even, *boxes(drawn, "#0072B2")),
+                marks=(even, *boxes(drawn, BLUE)),
                 title=WHERE[by],
             )
         )
@@ -165,6 +188,54 @@ def estimator(table: pl.DataFrame) -> Figure:
         height=5.6,
         panels=tuple(panels),
         columns=1,
+    )
+
+
+def diagnostics(runs: Iterable[pb.Run], table: pl.DataFrame, noisy: Sequence[int]) -> Figure:
+    """Figure 9: diagnostics of runs in which RB-PEM is better than UH-CMA-ES and of others, at the end and before."""
+    end = table.filter((pl.col("budget") == 100) & pl.col("function").is_in(noisy))
+    times = np.geomspace(5, 100, 30)
+    traces: dict[tuple[Any, ...], FloatArray] = {}
+    for run in runs:
+        if run.key.algorithm == BOOTSTRAP and run.parameters is not None:
+            kept = run.parameters
+            last = np.searchsorted(kept.evaluations, times * run.problem.dimension, side="right") - 1
+            shape = np.asarray(kept.values["shape_distance"])[np.maximum(last, 0)]
+            key = int(run.problem.function), run.problem.dimension, str(run.problem.instance), run.key.seed
+            traces[key] = np.where(last >= 0, shape, np.nan)
+    panels: list[Panel] = []
+    for by in WHERE:
+        joined = against(end, "UH-CMA-ES", by)
+        sides = {"better": joined.filter(pl.col("gain") > 0), "not better": joined.filter(pl.col("gain") <= 0)}
+        for name, label in DIAGNOSTICS.items():
+            drawn = [(f"{n}\n({len(side)})", side[name].drop_nans().to_numpy()) for n, side in sides.items()]
+            drawn = [(n, values) for n, values in drawn if len(values)]
+            marks = tuple(boxes(drawn, BLUE))
+            panels.append(
+                Panel(x=numbered([n for n, _ in drawn]), y=Axis(label=label, grid=True), marks=marks, title=WHERE[by])
+            )
+        over_time: list[Mark] = []
+        for (name, side), color in zip(sides.items(), (BLUE, ORANGE), strict=True):
+            values = np.array([traces[key] for key in side.select(KEYS[:-1]).iter_rows()])
+            if len(values):
+                known = np.isfinite(values).any(axis=0)  # a pool takes a while to fill
+                x, (low, middle, high) = times[known], np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
+                over_time.append(Band(name=f"quartiles-{name}", x=x, low=low, high=high, color=color, opacity=0.15))
+                over_time.append(Line(name=f"median-{name}", x=x, y=middle, color=color))
+        per_variable = Axis(label="evaluations per variable", low=5, high=100, scale="log")
+        y = Axis(label="distance of shapes", grid=True)
+        panels.append(Panel(x=per_variable, y=y, marks=tuple(over_time), title=WHERE[by]))
+    return Figure(
+        title="What residual bootstrapping assumes",
+        alt="Three diagnostics of RB-PEM at the end of runs in which it is better than UH-CMA-ES and of others, and "
+        "the first of them over time.",
+        caption="RB-PEM on the fifteen noisy functions in all dimensions after 100 d evaluations, where it is better "
+        "than UH-CMA-ES (over time: blue) and where it is not (orange). Boxes as in the figure of the settings; over "
+        "time, medians and quartiles.",
+        width=WIDE + 5.0,
+        height=5.2,
+        panels=tuple(panels),
+        columns=4,
     )
 
 
@@ -194,7 +265,7 @@ def perceptron(runs: Iterable[pb.Run]) -> Figure:
                 Panel(
                     x=numbered(texts),
                     y=Axis(label="log10 of the loss", grid=True),
-                    marks=tuple(boxes(drawn, "#0072B2")),
+                    marks=tuple(boxes(drawn, BLUE)),
                     title=f"batches of {task.removeprefix('mlp-')}, {WHERE[by]}",
                 )
             )

@@ -27,7 +27,13 @@ FAMILIES = {
 NOISE = ("Gaussian", "uniform", "Cauchy")
 """The noise of functions 101, 102, 103, and so on in turn; the paper's table 7 takes whole families for one noise."""
 KEYS = ["function", "dimension", "instance", "seed", "budget"]
-LOGGED = ("generations", "probe", "shape_distance", "drift", "scale_fit")
+DIAGNOSTICS = {
+    "shape_distance": "distance of shapes",
+    "drift": "drift",
+    "scale_fit": "fit of the scale, R²",
+}
+"""Of figure 9, as its axes name them."""
+LOGGED = ("generations", "probe", *DIAGNOSTICS)
 DRAWS = 2000
 SMALLEST = 1e-12
 
@@ -53,6 +59,24 @@ def frame(runs: Iterable[pb.Run], multiples: Sequence[int] = MULTIPLES) -> pl.Da
                 | {name: float(values[k]) for name, values in kept.items()}
             )
     return pl.DataFrame(rows)
+
+
+def show(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
+    """Print a table in Markdown."""
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def percent(share: tuple[float, float, float]) -> str:
+    """A share and its interval."""
+    return f"{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})"
+
+
+def at(table: pl.DataFrame, budget: int | None = None, dimension: int | None = None) -> pl.DataFrame:
+    """The rows of a budget and a dimension."""
+    chosen = table if budget is None else table.filter(pl.col("budget") == budget)
+    return chosen if dimension is None else chosen.filter(pl.col("dimension") == dimension)
 
 
 def pairs(table: pl.DataFrame, algorithm: str, against: str, by: str) -> pl.DataFrame:
@@ -160,15 +184,20 @@ def mean_ranks(table: pl.DataFrame, algorithms: Sequence[str], by: str) -> pl.Da
     return ranked.group_by("function", "algorithm").agg(pl.col("rank").mean())
 
 
-def good_and_bad(table: pl.DataFrame, against: str, by: str) -> list[tuple[str, float, float, float]]:
-    """Each diagnostic's median where RB-PEM is better than `against`, where it is worse, and p (figure 9).
+def against(table: pl.DataFrame, rival: str, by: str) -> pl.DataFrame:
+    """RB-PEM's rows with its `gain` over a rival, of such runs as both made."""
+    own = table.filter(pl.col("algorithm") == BOOTSTRAP)
+    return own.join(pairs(table, BOOTSTRAP, rival, by).select(*KEYS, "gain"), on=KEYS)
+
+
+def good_and_bad(table: pl.DataFrame, rival: str, by: str) -> list[tuple[str, float, float, float]]:
+    """Each diagnostic's median where RB-PEM is better than a rival, where it is worse, and p (figure 9).
 
     The p-value is that of a one-sided Mann-Whitney test: is it larger in bad runs, or for the fit of the scale smaller?
     """
-    own = table.filter(pl.col("algorithm") == BOOTSTRAP)
-    joined = own.join(pairs(table, BOOTSTRAP, against, by).select(*KEYS, "gain"), on=KEYS)
+    joined = against(table, rival, by)
     rows: list[tuple[str, float, float, float]] = []
-    for name in ("shape_distance", "drift", "scale_fit"):
+    for name in DIAGNOSTICS:
         good, bad = (
             joined.filter(side)[name].drop_nans().to_numpy() for side in (pl.col("gain") > 0, pl.col("gain") < 0)
         )

@@ -12,12 +12,13 @@ import sys
 
 import numpy as np
 import polars as pl
+from paper_figures import estimates
 from paper_numbers import BASELINE, SWITCH, counts, resampled, wilson
 from scipy import stats
 
 import polarbear as pb
 from polarbear.figures import Figure, heat_map
-from polarbear.figures.marks import Bars, Line, Mark, Points
+from polarbear.figures.marks import Line, Mark
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.style import FAINT, SMALL, WIDE, looks
 from polarbear.problems.suite.noisy_tasks import TASKS
@@ -56,10 +57,8 @@ def transfer(table: pl.DataFrame) -> Figure:
     styles = looks(list(PROBES))
     marks: list[Mark] = [Line(x=np.array([-0.5, len(tasks) - 0.5]), y=np.zeros(2), color=FAINT, width=1.0)]
     for k, name in enumerate(PROBES):
-        middle, low, high = np.array([gain(table, task, name) for task in tasks]).T
-        x = np.arange(len(tasks)) + 0.2 * k - 0.1
-        marks.append(Bars(name=f"interval-{name}", x=x, low=low, high=high, algorithm=name))
-        marks.append(Points(name=f"gain-{name}", x=x, y=middle, algorithm=name, layer=3))
+        values = np.array([gain(table, task, name) for task in tasks]).T
+        marks += estimates(f"gain-{name}", np.arange(len(tasks)) + 0.2 * k - 0.1, values, algorithm=name)
     ticks = tuple(map(float, range(len(tasks))))
     panel = Panel(
         x=Axis(low=-0.5, high=len(tasks) - 0.5, ticks=ticks, texts=tuple(tasks)),

@@ -21,7 +21,7 @@ import cloudpickle
 import pytest
 
 from polarbear.experiment import WorkerDied, WorkerPool, WorkersUnavailable, WorkerTimedOut, worker
-from polarbear.experiment.machine import OversubscriptionWarning
+from polarbear.machine import OversubscriptionWarning
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

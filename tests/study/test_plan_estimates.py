@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import polarbear as pb
-from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.experiment.process import WorkerDied
+from polarbear.machine import OversubscriptionWarning
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, lost
 from polarbear.study import Plan, TimeLeft
 from tests.experiment.misbehaving import die, hang_in_c, unheeding
@@ -134,7 +134,7 @@ def test_what_is_there_already_costs_nothing(monkeypatch):
 
 def test_no_more_runs_go_on_at_a_time_than_there_are_cores_unless_their_seconds_are_measured(monkeypatch):
     costing(monkeypatch, lambda name, d: 1e-5)
-    monkeypatch.setattr("polarbear.experiment.machine.cores", lambda *_: 2)
+    monkeypatch.setattr("polarbear.machine.cores", lambda *_: 2)
     plan = Plan([guess], [TWO], budget=1000, repetitions=600)
     work = 600 * 1000 * 1e-5
     found = pb.study.estimate(plan, workers=8, seconds=1.0)

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import cloudpickle
 
-from polarbear.experiment.machine import OversubscriptionWarning, oversubscription, seat
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import MOMENT, WorkerDied
 from polarbear.experiment.run import Task
+from polarbear.machine import OversubscriptionWarning, oversubscription, seat
 
 if TYPE_CHECKING:
     import asyncio

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from polarbear.experiment.confinement import Confinement
-from polarbear.experiment.machine import OversubscriptionWarning, cores, oversubscription
 from polarbear.experiment.manager import Call, Manager
+from polarbear.machine import OversubscriptionWarning, cores, oversubscription
 
 P = ParamSpec("P")
 T = TypeVar("T")

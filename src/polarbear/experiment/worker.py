@@ -21,7 +21,7 @@ import cloudpickle
 
 from polarbear.experiment.confinement import confine
 from polarbear.experiment.errors import described, described_traceback
-from polarbear.experiment.machine import take_core
+from polarbear.machine import take_core
 
 LEAVING = b""
 """The frame sent before a last answer. The very first frame says why the worker has no core of its own, or is empty."""

@@ -1,6 +1,6 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
-from polarbear.experiment.machine import OversubscriptionWarning
+from polarbear.machine import OversubscriptionWarning
 from polarbear.study.branching import BranchPlan, NotRepeatable, branch, branch_features, plan_branches
 from polarbear.study.configuration_file import ConfigureSpec, read_configurator
 from polarbear.study.configuration_result import ConfigurationResult, Worth

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.experiment import WorkerPool, machine, run_tasks
+from polarbear import machine
+from polarbear.experiment import WorkerPool, run_tasks
 from polarbear.experiment.process import WorkerDied
 from polarbear.records import Outcome, Reason, RunKey, lost
 from polarbear.study.plan import Plan

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
+
+from polarbear.machine import cores
 
 _Result = TypeVar("_Result")
 
@@ -51,7 +52,6 @@ def one_thread() -> Generator[None]:
 
 
 def side_by_side(function: Callable[..., _Result], *items: Iterable[Any]) -> list[_Result]:
-    """As ``list(map(function, *items))``, computed in as many threads as this process has cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(min(cores, _MOST)) as threads:
+    """As ``list(map(function, *items))``, computed in as many threads as this process may keep cores busy."""
+    with ThreadPoolExecutor(min(cores(), _MOST)) as threads:
         return list(threads.map(function, *items))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from polarbear.experiment import machine
+from polarbear import machine
 
 PINNING = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity"), reason="this system lets no process choose its cores"
@@ -96,7 +96,7 @@ def test_second_threads_of_cores_come_last(monkeypatch):
 
 IN_A_PROCESS = """
 import os, threading
-from polarbear.experiment import machine
+from polarbear import machine
 core = sorted(os.sched_getaffinity(0))[{worker}]
 assert machine.pin(core)
 seen = []
@@ -131,7 +131,7 @@ def test_a_pinned_process_runs_on_its_core_alone_with_its_threads_and_children()
 
 TAKES = """
 import os, sys
-from polarbear.experiment import machine
+from polarbear import machine
 lock, why = machine.take_core()
 print(*sorted(os.sched_getaffinity(0)), why and f"({why})", flush=True)
 sys.stdin.read()
