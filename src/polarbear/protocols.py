@@ -359,12 +359,18 @@ class Continuing(Protocol):
     """An optimizer that can start where another one has ended.
 
     A switch to equal settings changes nothing, bit for bit; or an attribute `switch_cost` says how many evaluations are
-    lost at most: a number, a multiple of the dimension such as ``"10*d"``, or ``"all"`` that came before.
+    lost at most: a number, a multiple of the dimension such as ``"10*d"``, or ``"all"`` that came before. One that has
+    the method and cannot start there all the same says so by an attribute ``starts_from_others = False``.
     """
 
     def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart, /) -> None:
         """Optimize `problem` as a call does, from as much of what the other one has left as it can use."""
         ...
+
+
+def starts_from_others(optimizer: Any) -> bool:
+    """Whether an optimizer can start where another one has ended."""
+    return isinstance(optimizer, Continuing) and getattr(optimizer, "starts_from_others", True)
 
 
 @runtime_checkable

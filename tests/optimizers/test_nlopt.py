@@ -8,6 +8,7 @@ import pytest
 
 from polarbear.optimizers import NLopt, describe, from_description
 from polarbear.optimizers.adapters import nlopt as module
+from polarbear.protocols import WarmStart
 from polarbear.records import Reason
 from tests.optimizers.seen import Seen, Stop, failing, fragile, half_plane, run_task, sphere
 
@@ -44,6 +45,15 @@ def test_the_points_are_those_of_the_package(algorithm):
     ours = Seen(rastrigin, 3, len(points)).run(NLopt(algorithm=algorithm), seed=5)
     assert len(points) > 20
     np.testing.assert_array_equal(ours.points, points)
+
+
+@pytest.mark.parametrize("algorithm", module.ALGORITHMS)
+def test_those_that_start_from_others_evaluate_where_these_ended(algorithm):
+    optimizer, best = NLopt(algorithm=algorithm), np.array([1.2, -2.3, 0.7])
+    seen = Seen(rastrigin, 3, 60)
+    with contextlib.suppress(Stop):
+        optimizer.run_from(seen, np.random.default_rng(1), WarmStart(evaluations=9, best=best, value=rastrigin(best)))
+    assert (np.abs(np.array(seen.points) - best).max(axis=1) < 1e-12).any() == optimizer.starts_from_others
 
 
 @pytest.mark.parametrize("function", [sphere, fragile], ids=["sphere", "fragile"])

@@ -444,6 +444,11 @@ def test_when_and_what_are_given_by_place_as_well():
     [
         (lambda: Switch("random-search", "random-search"), ValueError, "nothing says when to switch; give at=1000"),
         (lambda: Switch("random-search", Grid(), at=5), ValueError, "grid cannot start from another optimizer"),
+        (
+            lambda: Switch("random-search", NLopt(algorithm="GN_DIRECT"), at=5),
+            ValueError,
+            "NLopt-GN_DIRECT cannot start from another optimizer; set transfer='nothing'",
+        ),
         (lambda: Switch("random-search", "random-search", at=0), ValueError, "at is 0; valid is 1 or more"),
         (lambda: Switch("random-search", "random-search", at="ten"), ValueError, "'ten' is no budget"),
         (lambda: Switch("random-search", "random-search", rule=3), ValueError, "rule is 3; write it as 'module:name'"),

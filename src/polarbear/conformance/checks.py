@@ -25,7 +25,7 @@ from polarbear.conformance.probes import (
 )
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.optimizers import Optimizer, Switch, describe, from_description
-from polarbear.protocols import Continuing
+from polarbear.protocols import starts_from_others
 from polarbear.records import FloatArray, Reason, Run
 from polarbear.validation import parse_number, whole_number
 
@@ -168,7 +168,7 @@ def switch(optimizer: Optimizer) -> str:
     """A switch to itself after 400 evaluations of 800 changes nothing, or loses no more than its `switch_cost`."""
     if objectives_of(optimizer) > 1:
         raise Inapplicable("it takes several objectives only, and a switch is decided by one")
-    if not isinstance(optimizer, Continuing):
+    if not starts_from_others(optimizer):
         raise Inapplicable("it cannot start from another optimizer; a method run_from(problem, rng, start) would do so")
     switched = Switch(optimizer, optimizer, at=USUAL, name=optimizer.name)  # the name is part of a run's seed
     stated = getattr(optimizer, "switch_cost", None)

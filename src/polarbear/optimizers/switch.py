@@ -14,7 +14,7 @@ from polarbear.optimizers.descriptions import as_optimizer
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.settings import differences, family, joined_name
 from polarbear.optimizers.telemetry import end_step, expose, offer_warm_start
-from polarbear.protocols import Continuing, Objective, Reseedable, Traits, WarmStart, refusal
+from polarbear.protocols import Objective, Reseedable, Traits, WarmStart, refusal, starts_from_others
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, parse_number, real, set_fields, whole_number
 
@@ -111,7 +111,7 @@ class Switch:
         first, second = as_optimizer(self.first), as_optimizer(self.second)
         if self.at is None and self.value is None and self.rule is None:
             raise ValueError("nothing says when to switch; give at=1000, at='10*d', value=1e-3 or rule=function")
-        if self.transfer != "nothing" and not isinstance(second, Continuing):
+        if self.transfer != "nothing" and not starts_from_others(second):
             raise ValueError(
                 f"{second.name} cannot start from another optimizer; set transfer='nothing', or give it a method "
                 "run_from(problem, rng, start)"

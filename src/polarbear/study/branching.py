@@ -17,7 +17,7 @@ from polarbear.descriptions import did_you_mean
 from polarbear.experiment import Task
 from polarbear.optimizers.switch import Branched
 from polarbear.problems import FiniteInstances, ProblemSpec
-from polarbear.protocols import Continuing
+from polarbear.protocols import starts_from_others
 from polarbear.racing.settings import by_name
 from polarbear.records import STAY, Branch, Reason, Run, RunKey, Samples
 from polarbear.records.branches import MOST_REPEATS
@@ -300,7 +300,7 @@ def _alternatives(into: object, plan: Plan) -> dict[str, optimizers.Optimizer]:
         )
     if not set(given) - set(plan.algorithms) and len(plan.algorithms) < 2:
         raise ValueError("into names nothing but the study's only algorithm; name another optimizer")
-    if unable := [name for name, each in given.items() if not isinstance(each, Continuing)]:
+    if unable := [name for name, each in given.items() if not starts_from_others(each)]:
         raise ValueError(f"{unable[0]} cannot start from another optimizer; leave it out: into=… names the others")
     return given
 

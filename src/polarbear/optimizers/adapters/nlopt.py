@@ -65,6 +65,9 @@ NESTED = frozenset({"LN_AUGLAG", "LN_AUGLAG_EQ", "GN_MLSL", "GN_MLSL_LDS"})
 LINKED = frozenset({"GN_MLSL", "GN_MLSL_LDS"})
 """Multi-level single linkage, which starts from all points that are known."""
 
+STARTLESS = frozenset({*DETERMINISTIC, "GN_DIRECT_L_RAND"})
+"""The algorithms that ignore the starting point."""
+
 WITH_POPULATION = frozenset({"GN_CRS2_LM", "GN_ISRES", "GN_ESCH", "GN_MLSL", "GN_MLSL_LDS"})
 """The algorithms that take a population size."""
 
@@ -156,6 +159,11 @@ class NLopt(Restarted):
     def deterministic(self) -> bool:
         """Whether every start is the same."""
         return self.algorithm in DETERMINISTIC
+
+    @property
+    def starts_from_others(self) -> bool:
+        """Whether it can start where another optimizer has ended: not if it ignores the starting point."""
+        return self.algorithm not in STARTLESS
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and this dimension; empty if it does."""
