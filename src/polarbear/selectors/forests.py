@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.extras import optional
+from polarbear.machine import cores
 from polarbear.records import FloatArray
 
 Arrays = dict[str, NDArray[Any]]
@@ -18,7 +19,7 @@ _RESAMPLES = 4000
 
 
 def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, separate: bool = False) -> Arrays:
-    """A forest with scikit-learn's defaults.
+    """A forest with scikit-learn's defaults, its trees grown in as many threads as this process may keep cores busy.
 
     Args:
         values: (P, m) finite.
@@ -40,11 +41,13 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, 
     if separate and n > 1 and not classify:
         return _joined([grow(values, targets[:, [i]], classify=False, seed=seed) for i in range(n)])
     if classify:
-        forest = ensemble.RandomForestClassifier(random_state=seed).fit(values, targets.argmin(axis=1))
+        forest = ensemble.RandomForestClassifier(random_state=seed, n_jobs=cores())
+        forest.fit(values, targets.argmin(axis=1))
         known = np.zeros((forest.classes_.size, n))
         known[np.arange(len(known)), forest.classes_] = 1.0
     else:
-        forest = ensemble.RandomForestRegressor(random_state=seed).fit(values, targets if n > 1 else targets[:, 0])
+        forest = ensemble.RandomForestRegressor(random_state=seed, n_jobs=cores())
+        forest.fit(values, targets if n > 1 else targets[:, 0])
         known = np.eye(n)
     trees = [each.tree_ for each in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
