@@ -354,7 +354,7 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
     """Caption of `recovery` with `algorithms` lines."""
     return (
         "First panel: the true ratings, the probability of each algorithm to have the best result on a new instance by "
-        "that budget; names of the true anytime Pareto set are bold. The panels that follow: what was believed after a "
+        "that budget; names of the true anytime Pareto set are bold. The panels that follow: the posterior after a "
         f"round. Solid lines are posterior means, bands the {level:.0%} credible interval at each timepoint by itself, "
         "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
         "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "

@@ -90,7 +90,7 @@ def recovery(
     )
     return Figure(
         title="Recovery of a known truth",
-        alt=f"Line charts of the true ratings of {listed(names)} and of what was believed, and true values.",
+        alt=f"Line charts of the true ratings of {listed(names)} and of posteriors, and true values.",
         caption=captions.recovery(len(names), level=level),
         width=width,
         height=height or _height(len(snapshots) + 2, columns, len(names)),
