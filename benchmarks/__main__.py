@@ -1,7 +1,7 @@
 """All measurements of docs/benchmarks.md, one after the other: ``python -m benchmarks``.
 
-But for `benchmarks.pymc_models`, which takes hours, and `benchmarks.landscape`, which needs another environment;
-those on published archives need POLARBEAR_SHARED.
+Left out are `benchmarks.pymc_models`, which takes hours, and `benchmarks.landscape`, which needs another environment.
+Those on published archives need POLARBEAR_SHARED.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How far every model's posterior is from long reference runs: ``python -m benchmarks.accuracy [case ...]``.
+"""Distance of every model's posterior from long reference runs: ``python -m benchmarks.accuracy [case ...]``.
 
-The references are the summaries in tests/inference/references (see `benchmarks.references`). The tests hold every case
-to the same bounds, by the same functions.
+The references are the summaries in tests/inference/references (see `benchmarks.references`). The tests check every case
+against the same bounds, with the same functions.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Adaptive configurations: what runs of single configurations promise, and what switching between them gives.
+"""Adaptive configurations: what runs of single configurations predict, and what switching between them achieves.
 
     python -m benchmarks.adaptive_configurations --into FOLDER [--figures FOLDER] [--workers 2] [--quick]
 
-Modular CMA-ES on six functions of BBOB in five dimensions, after the IOHprofiler thesis, section 5.2, with 128 of 1,728
-configurations in place of 1,536. Stage one: 25 runs of each. Stage two: 50 runs of the best, of the members of the best
-adaptive ones, of what the effects of modules suggest, tried or not, and of the best three with restarts. Stage three:
-100 fresh runs of what either stage has promised, adaptive and not. All is kept in FOLDER: interrupted, the same command
-goes on. See docs/studies/adaptive.md.
+Modular CMA-ES on six BBOB functions in five dimensions, after the IOHprofiler thesis, section 5.2, with 128 of 1,728
+configurations instead of 1,536. Stage one: 25 runs of each. Stage two: 50 runs of the best ones, of the members of the
+best adaptive ones, of those that the effects of modules suggest, tried or not, and of the best three with restarts.
+Stage three: 100 fresh runs of what either stage predicted to be good, adaptive or not. Everything is kept in FOLDER, so
+that the same command resumes after an interruption. See docs/studies/adaptive.md.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class Studied:
 
 def studied(folder: Path, function: int, size: Size, workers: int) -> Studied:
     """All three stages on a function."""
-    codes, chosen = sampled(size.configurations), folder / f"of-{size.configurations}"  # who runs then depends on it
+    codes, chosen = sampled(size.configurations), folder / f"of-{size.configurations}"  # it determines the later runs
     chosen.mkdir(exist_ok=True)
     first = Recorded.of(record(folder / f"f{function}-one.study", function, optimizers(codes), size.one, 0, workers))
     one = promised(first, size.promised, seed=function)

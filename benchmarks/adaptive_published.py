@@ -1,10 +1,10 @@
-"""Adaptive configurations of CMA-ES as their authors ran them: what was predicted, and what came of it.
+"""Adaptive configurations of CMA-ES as run by their authors: what was predicted, and what was achieved.
 
     python -m benchmarks.adaptive_published --data FOLDER
 
-FOLDER has ``overview_table_extended.csv`` and ``F*_table_50_50_exp.csv`` of the public data of Vermetten et al.'s study
-(IOHprofiler thesis, section 5.2): one adaptive configuration of each function chosen by 25 runs of each of 1,536
-configurations, and up to 50 chosen by 250 runs of some of them.
+FOLDER contains ``overview_table_extended.csv`` and ``F*_table_50_50_exp.csv`` from the public data of Vermetten et
+al.'s study (IOHprofiler thesis, section 5.2): for each function, one adaptive configuration selected from 25 runs of
+each of 1,536 configurations, and up to 50 selected from 250 runs of some of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Combinations of BBOB functions beside `ioh`'s own: ``python -m benchmarks.affine``.
+"""Combinations of BBOB functions compared with those of `ioh`: ``python -m benchmarks.affine``.
 
-Microseconds per evaluation of MA-BBOB functions and seconds to build them, beside ``ioh.problem.ManyAffine`` with the
-same components and weights; medians over the functions drawn, each the fastest of several, in turn. Processor time.
+Microseconds per evaluation of MA-BBOB functions and seconds to build them, compared with ``ioh.problem.ManyAffine``
+with the same components and weights. Medians over the functions drawn, each the fastest of several repetitions, which
+take turns. Processor time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pictures of the analyzer for the documentation: ``python -m benchmarks.analyzer_pictures [FOLDER]``.
 
-Needs Chromium and playwright. Takes the first page, a view of COCO's, a difference of attainment functions, and a race
-that is under way, each as a browser of 1280 × 800 pixels shows it, into docs/pictures.
+Needs Chromium and playwright. Captures the first page, a COCO view, a difference of attainment functions, and a race in
+progress, each as shown by a browser of 1280 × 800 pixels, into docs/pictures.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Expected runtimes and runtime distributions beside cocopp: ``python -m benchmarks.assessment``.
+"""Expected runtimes and runtime distributions compared with cocopp: ``python -m benchmarks.assessment``.
 
-Two algorithms, 24 functions, 5 dimensions, 15 runs each, from the archives in the folder that POLARBEAR_SHARED names
-(default ../shared). Seconds of wall time in the same run, as a second process reads files for ours. What each package
-computes to the same end is timed apart, and what its users run to get there. Then 55 algorithms in 5-D are assessed and
+Two algorithms, 24 functions, 5 dimensions, 15 runs each, from the archives in the folder named by POLARBEAR_SHARED
+(default ../shared). Wall-clock seconds in the same run, since ours reads files in a second process. The computation of
+the same results and what users run to obtain them are timed separately. Finally, 55 algorithms in 5-D are assessed and
 compared: `polarbear assess`.
 """
 

@@ -1,9 +1,9 @@
 """EAF, EAF-based ECDF and AOCC of 200 data sets of 15 runs: ``python -m benchmarks.attainment``.
 
-Runs are synthetic: 10^5 evaluations with 300 to 600 improvements down to a precision of 1e-8. Everything is exact, from
-all improvements. López-Ibáñez et al. 2024, section III-B, needed 432 s for 1,295 data sets thinned out to 50 budgets,
-which makes 67 s for 200. Seconds are those of one core (processor time). References are measured on the same runs: for
-the EAF `moocore` alone, for the AOCC `iohinspector` on the first data sets, scaled up.
+Runs are synthetic: 10^5 evaluations with 300 to 600 improvements down to a precision of 1e-8. All results are exact,
+from all improvements. López-Ibáñez et al. 2024, section III-B, needed 432 s for 1,295 data sets reduced to 50 budgets,
+which corresponds to 67 s for 200. Times are seconds of one core (processor time). References are measured on the same
+runs: `moocore` alone for the EAF; for the AOCC `iohinspector` on the first data sets, scaled up.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Trains the random forest that tells the type of a structural bias, and prints how often it is right.
+"""Train the random forest that predicts the type of a structural bias, and print how often it is right.
 
-Run with ``python -m benchmarks.bias_kinds [--write]``; it takes some two minutes of one core, and needs scikit-learn.
-As in section 3.3 of Vermetten (2025): samples of every scenario and size, those left out that no test rejects at level
-0.01, balanced classes, an 80-20 split. There the trees are told whether tests reject at that level, and F1 is 0.56
-for scenarios and 0.79 for types; told at how many levels they reject, trees are right more often. The forest that is
-written has small trees, so that it stays small.
+Run with ``python -m benchmarks.bias_kinds [--write]``; it takes about two minutes on one core, and needs scikit-learn.
+As in section 3.3 of Vermetten (2025): samples of every scenario and size, without those that no test rejects at level
+0.01, balanced classes, an 80-20 split. There, the features are whether tests reject at that level, and F1 is 0.56 for
+scenarios and 0.79 for types; with the number of levels at which they reject, trees are right more often. The forest
+that is written has small trees, to keep the file small.
 """
 
 from __future__ import annotations

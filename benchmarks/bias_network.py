@@ -1,11 +1,11 @@
-"""A convolutional network on sorted samples beside the random forest that tells the type of a structural bias.
+"""A convolutional network on sorted samples, compared with the random forest that predicts the type of a bias.
 
-Run with ``python -m benchmarks.bias_network [sizes]``; it needs the extras ``nuts`` (JAX, and optax with it) and
-``landscape`` (scikit-learn), and takes some minutes of one core for each size, by default 30, 50 and 100. Samples,
-types and the split are those of `benchmarks.bias_kinds`, size by size. The network has the form of DEEP-BIAS (van
-Stein et al. 2023; Vermetten 2025, figure 3.22): a sorted sample, two convolutions of three values, the largest of each
-two neighbours, dropout, one dense layer. Mirrored samples are of the same type, so every batch is mirrored at random,
-and predictions are means of both.
+Run with ``python -m benchmarks.bias_network [sizes]``; it needs the extras ``nuts`` (JAX, and with it optax) and
+``landscape`` (scikit-learn), and takes some minutes on one core for each size, by default 30, 50 and 100. Samples,
+types and the split are those of `benchmarks.bias_kinds`, size by size. The network has the architecture of DEEP-BIAS
+(van Stein et al. 2023; Vermetten 2025, figure 3.22): sorted sample, two convolutions of width three, max-pooling of
+width two, dropout, one dense layer. Mirrored samples have the same type, so every batch is randomly mirrored, and
+predictions are means over both.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Which tests of uniformity find which structural bias: shares of samples, Shapley values, correlations.
+"""Which tests of uniformity detect which structural bias: shares of samples, Shapley values, correlations.
 
-Run with ``python -m benchmarks.bias_tests [n] [figure.png]``; some seconds, and a minute more when n values are first
-simulated. 200 samples of every biased scenario, level 0.01 without correction, as in equations 3.2 and 3.3 of Vermetten
-(2025). The table has for each scenario, over all its parameters, the share of samples that any test rejects, the three
-tests with the largest Shapley values, and the share that the best single test rejects.
+Run with ``python -m benchmarks.bias_tests [n] [figure.png]``; it takes some seconds, and another minute when the null
+distribution for n values is simulated for the first time. 200 samples of every biased scenario, level 0.01 without
+correction, as in equations 3.2 and 3.3 of Vermetten (2025). For each scenario, over all its parameters, the table has
+the share of samples that any test rejects, the three tests with the largest Shapley values, and the share that the best
+single test rejects.
 """
 
 from __future__ import annotations

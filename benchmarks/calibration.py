@@ -1,9 +1,9 @@
 """Simulation-based calibration (Talts et al. 2018) of every model: ``python -m benchmarks.calibration [replicates]``.
 
-Hyperparameters and ratings are drawn from the prior, rankings given these, and the model is fitted to them. If
-posterior and prior belong together, the rank of the truth among posterior draws is uniform, and 95 % bands hold it 95
-times of 100. The truths share no code with the models: SciPy draws hyperparameters, paths come from covariance matrices
-by their formulas (Matérn kernels by Bessel functions), from SciPy's splines, and from textbook basis functions.
+Hyperparameters and ratings are drawn from the prior, rankings are drawn given these, and the model is fitted to them.
+If the posterior is that of the prior, the rank of the truth among posterior draws is uniform, and 95 % bands contain it
+in 95 of 100 cases. The truths share no code with the models: SciPy draws hyperparameters; paths come from covariance
+matrices by formula (Matérn kernels by Bessel functions), from SciPy's splines, and from textbook basis functions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Configurators compared: what each finds with the same runs, what it promised, and what fresh runs show.
+"""Configurators compared: what each finds with the same number of runs, what it predicts, and what fresh runs show.
 
     python -m benchmarks.configuration --into FOLDER [--runs 1000] [--repeats 4] [--strategies race f-race]
 
-Modular CMA-ES on six functions of BBOB in five dimensions, 1,000 evaluations a run; the space has the modules of the
+Modular CMA-ES on six BBOB functions in five dimensions with 1,000 evaluations per run; the space has the modules of the
 thesis' baseline without restarts, and the population size. Each search is a study in FOLDER, and so are the runs on
-fresh instances by which the best of its elites is valued: interrupted, the same command goes on.
+fresh instances that evaluate the best of its elites, so that the same command resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How much chance there is in comparing configurations: the data and the figures of docs/studies/configuration.md.
+"""The role of chance in comparing configurations: data and figures of docs/studies/configuration.md.
 
     python -m benchmarks.configuration_noise --into FOLDER [--figures FOLDER] [--workers 2]
 
-33 configurations of modular CMA-ES, eight elites of a search on each of four functions of BBOB and the default, run 200
-times on each (Vermetten 2025, section 4.3.1, whose 33 are not listed). All is kept in FOLDER: interrupted, the same
-command goes on.
+33 configurations of modular CMA-ES, namely eight elites of a search on each of four BBOB functions and the default, run
+200 times on each function (Vermetten 2025, section 4.3.1, whose 33 are not listed). Everything is kept in FOLDER, so
+that the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def draw_races(results: dict[int, dict[str, list[tuple[float, np.ndarray]]]], fo
     figure, axes = plt.subplots(2, len(results), figsize=(11, 5.6), layout="constrained", sharex=True)
     for (function, found), column in zip(results.items(), axes.T, strict=True):
         for index, (name, points) in enumerate(found.items()):
-            points = sorted(points, key=lambda each: each[0])  # by runs: more at first may end with fewer
+            points = sorted(points, key=lambda each: each[0])  # more initial runs may need fewer in total
             spent = [samples for samples, _ in points]
             color = COLORS[index % len(COLORS)]
             for shown, row in zip(column, (0, 1), strict=True):

@@ -1,4 +1,4 @@
-"""How much of its time a race of thirty spends deciding, if a run takes a second: ``python -m benchmarks.deciding``.
+"""Share of its time that a race of thirty spends deciding if a run takes a second: ``python -m benchmarks.deciding``.
 
 Runs are drawn from a known truth, so that only the race's own work is measured. 20 timepoints, joint elimination,
 crossing resolution, α = 0.95, ε = 0.05, the default model, at most 300 instances, one core.

@@ -1,8 +1,8 @@
 """How often statistical tests reject under other seeds: ``python -m benchmarks.false_alarms [seeds] [pytest options]``.
 
-Every test that states a rate of false alarms (see tests/statistical.py) is run under as many sets of seeds, 20 if not
-said, none of them those of ``make test``. A first rejection is one that fresh replicates did not repeat; a failure is
-one that they did. ``-m statistical`` adds the slow tests, ``-k`` leaves tests out, ``-n 2`` runs two at a time.
+Every test that states a false-alarm rate (see tests/statistical.py) is run with this many sets of seeds, by default 20,
+none of them those of ``make test``. A first rejection is one that fresh replicates did not confirm; a failure is one
+that they did. ``-m statistical`` adds the slow tests, ``-k`` selects tests, ``-n 2`` runs two at a time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a GP-BBOB evaluation costs, over mixing all 24 components one by one in Python; and what building costs.
+"""The cost of a GP-BBOB evaluation compared with mixing all 24 components one by one in Python, and of building one.
 
 Run with ``python -m benchmarks.gp_bbob``. The reference evaluates the same fields with NumPy and calls the 24 SBOX
-problems of `ioh` one after the other, weighted with zeros and all. Repetitions are interleaved, so that a change of the
-machine's pace meets all variants alike; the table gives medians, in processor time of one thread.
+problems of `ioh` one after the other, even those with zero weight. Repetitions are interleaved, so that changes in the
+machine's speed affect all variants alike; the table gives medians of the processor time of one thread.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Do posteriors and races keep their word on real runs?
 
-A population is what many algorithms did on many instances, kept as rankings. Samples of it are inferred from, or raced
-on, and what is said is compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
+A population consists of the results of many algorithms on many instances, kept as rankings. Posteriors and races on
+samples of it are compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
 
 python -m benchmarks.honesty [samples] [timepoints] [model]   posteriors; 20 timepoints and all models draw honesty.png
 python -m benchmarks.honesty races [races] [kind]             whole races, such as those of kind "wins joint"
 python -m benchmarks.honesty wins [samples]                   win probabilities
 python -m benchmarks.honesty repeats                          how often orders persist
-python -m benchmarks.honesty --level 0.99 …                   at another level than 0.95
-python -m benchmarks.honesty make NAME [STUDY]                the runs of a population anew (minutes), or those of a
-                                                              study; ranks are kept; coco-d5 from POLARBEAR_SHARED
+python -m benchmarks.honesty --level 0.99 …                   at a level other than 0.95
+python -m benchmarks.honesty make NAME [STUDY]                make a population from new runs (minutes), or from those
+                                                              of a study; keeps ranks; coco-d5 from POLARBEAR_SHARED
 """
 
 from __future__ import annotations

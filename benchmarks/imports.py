@@ -1,10 +1,10 @@
-"""What it costs to import four published COCO archives, and to ask the study for some of their runs; and a large table.
+"""The cost of importing four published COCO archives and of querying runs of the study, and of importing a large table.
 
-Run with ``python -m benchmarks.imports``; the environment variable ``POLARBEAR_SHARED`` tells where the data lie. The
-reference is ``cocopp``, which loads the same archives in the same run, on one core. The reference for the table,
-200,000 runs in a CSV file, is how long polars takes to read and group it, on two cores. Each measurement has a process
-of its own; the memory is the most that it and the process that reads for it take at the same time, interpreters and
-libraries included.
+Run with ``python -m benchmarks.imports``; the environment variable ``POLARBEAR_SHARED`` names the folder of the data.
+The reference is ``cocopp``, which loads the same archives in the same run, on one core. The reference for the table,
+200,000 runs in a CSV file, is the time that polars takes to read and group it, on two cores. Each measurement has its
+own process; the memory is the joint peak of this process and the one that reads for it, including interpreters and
+libraries.
 """
 
 from __future__ import annotations

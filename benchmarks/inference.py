@@ -1,10 +1,11 @@
-"""The independent Dirichlet model: its time, beside the same model in NumPyro, and its accuracy in hard cases.
+"""The independent Dirichlet model: its time compared with the same model in NumPyro, and its accuracy in hard cases.
 
 Run with ``python -m benchmarks.inference`` (needs the extra ``bench``; leave NumPyro out with ``--without-numpyro``).
-The process is bound to one core, and times are processor time, so that other work on the machine does not count. The
-No-U-Turn sampler takes long for T=200 timepoints, n=7 algorithms and P=1,000 instances, so it runs at a few timepoints,
-drawn at random, and its time is extrapolated. It is given the collapsed likelihood, which helps it as it helps us, and
-runs its chains vectorized, its fastest way on one core. Its compilation is reported apart and not multiplied.
+The process is bound to one core, and times are processor time, so that other load on the machine does not count. The
+No-U-Turn sampler takes long for T=200 timepoints, n=7 algorithms and P=1,000 instances, so it is run at a few random
+timepoints and its time is extrapolated. It is given the collapsed likelihood, which helps it as much as it helps us,
+and runs its chains vectorized, which is its fastest way on one core. Its compilation time is reported separately and
+not extrapolated.
 """
 
 from __future__ import annotations

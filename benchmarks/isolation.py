@@ -1,6 +1,6 @@
-"""What putting the process back costs a run: ``python -m benchmarks.isolation``.
+"""The cost per run of restoring the process: ``python -m benchmarks.isolation``.
 
-The reference is a call of a process pool that does nothing, the least that a run in a worker costs in any case.
+The reference is an empty call in a process pool, the minimum cost of any run in a worker.
 """
 
 from __future__ import annotations

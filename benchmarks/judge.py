@@ -1,4 +1,4 @@
-"""Races on known truths, and how far what they found is from the truth."""
+"""Races on known truths, and the errors in their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a knowledge base of 100,000 aggregates: ``python -m benchmarks.knowledge``; rdflib asks the same."""
+"""Query times of a knowledge base of 100,000 aggregates, compared with rdflib: ``python -m benchmarks.knowledge``."""
 
 from __future__ import annotations
 

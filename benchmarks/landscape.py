@@ -1,12 +1,13 @@
-"""Features of landscapes beside pflacco's: ``python -m benchmarks.landscape``.
+"""Landscape features compared with pflacco: ``python -m benchmarks.landscape``.
 
 Processor seconds for all features of a function that need no further evaluations, set by set, on one Latin hypercube of
-1,000 points in 5 variables: the 24 functions of BBOB, the fastest of three each. pflacco needs old packages, so
-it gets an environment of its own beforehand::
+1,000 points in 5 variables: the 24 BBOB functions, the fastest of three repetitions each. pflacco needs old packages
+and therefore its own environment, made beforehand::
 
     python3.11 -m venv /tmp/pflacco && /tmp/pflacco/bin/pip install pflacco==1.2.2
 
-Another place is given as ``PFLACCO=.../bin/python``. Then seconds on the clock for many designs, by one worker and two.
+Another location is given as ``PFLACCO=.../bin/python``. Then wall-clock seconds for many designs, by one worker and
+two.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def designs(workers: int) -> float:
 
     problems = BBOB("1-24", DIMENSION, range(1, INSTANCES + 1)).grid()
     with WorkerPool(workers) as pool:
-        instances(problems, designs=workers, points=200, executor=pool)  # workers have loaded everything
+        instances(problems, designs=workers, points=200, executor=pool)  # so that workers have loaded everything
         began = time.perf_counter()
         instances(problems, designs=DESIGNS, points=POINTS, executor=pool)
         return time.perf_counter() - began

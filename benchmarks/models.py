@@ -1,8 +1,8 @@
 """Seconds per fit of every model, and its memory: ``python -m benchmarks.models``.
 
-n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the slowest of 3 fits after one to warm up;
-and at other sizes the default model also on all cores, by the clock, the slowest of 2.
-The rankings come from log-ratings that walk at random over time. Each fit for the memory is in a process of its own.
+n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the slowest of 3 fits after a warm-up fit; at
+other sizes, the default model also on all cores in wall-clock time, the slowest of 2. The rankings come from
+log-ratings that follow random walks over time. Each fit that measures memory has its own process.
 """
 
 from __future__ import annotations

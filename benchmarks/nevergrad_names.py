@@ -2,11 +2,11 @@
 
 python -m benchmarks.nevergrad_names
 
-It takes half an hour, and writes nevergrad_names.json in src/polarbear/optimizers/adapters, from which `Nevergrad`
-takes the names it offers. Each name runs on a sphere in processes of its own: with a budget of 60 in 5, 1, 20 and
-again 5 variables, and in 5 and 1 at the beginning of a budget of 10,000, and without one. It works if all runs go on
-until they are stopped and keep to the box, and if the last of the first four is as the first, and as one under another
-hash seed.
+Takes half an hour, and writes nevergrad_names.json in src/polarbear/optimizers/adapters, from which `Nevergrad` takes
+the names it offers. Each name runs on a sphere in separate processes: with a budget of 60 in 5, 1, 20 and again 5
+variables, and in 5 and 1 variables at the beginning of a budget of 10,000, and without a budget. It works if all runs
+continue until they are stopped and stay in the box, and if the last of the first four equals the first, as well as one
+under another hash seed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _child(pipe: Any, *setting: Any) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    error = error.__cause__ or error  # of another thread
+    error = error.__cause__ or error  # from another thread
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, ImportError) and (found := MISSING.search(text)):
         return f"needs {next(group for group in found.groups() if group)}"
@@ -194,7 +194,7 @@ def main() -> None:
 
     registry = nevergrad.optimizers.registry
     reasons = {name: reason for name in registry if (reason := made_of(registry[name]))}
-    reasons |= {name: CONVERGES for name in registry if name.startswith("NLOPT_")}  # seen late, not in few evaluations
+    reasons |= {name: CONVERGES for name in registry if name.startswith("NLOPT_")}  # noticeable only in long runs
     first = swept(sorted(set(registry) - set(reasons)), "verdict", 1)
     second = swept([name for name, one in first.items() if not one["reason"]], "again", 2)
     for name, one in first.items():

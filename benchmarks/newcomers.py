@@ -1,9 +1,10 @@
-"""Newcomers of a search compared: near elites, by the model of effects, from anywhere, and SMAC where it is installed.
+"""Newcomers of a search compared: near elites, by the model of effects, at random, and SMAC where it is installed.
 
     python -m benchmarks.newcomers [--searches 20] [--budget 300]
 
-On synthetic spaces whose best configuration is known: loss is a sum of effects of options and numbers, with pairs that
-help each other on one of them, and with luck of instances and runs. All are compared by the strategy "bootstrap".
+The searches are on synthetic spaces whose best configuration is known: the loss is a sum of effects of options and
+numbers, with interacting pairs in one of the spaces, and random effects of instances and runs. All use the strategy
+"bootstrap".
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def losses(searched: Space, seed: int, pairs: bool) -> Loss:
                 found += 0.6 * abs(float(searched.space[name].to_vector(configuration[name])) - at)
             else:
                 found += 0.3
-        for first, second in couples:  # the best option of one alone is bad
+        for first, second in couples:  # the best option of only one of the two is bad
             found += 0.5 * ((costs[first][configuration[first]] == 0) != (costs[second][configuration[second]] == 0))
         return found
 

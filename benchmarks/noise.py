@@ -1,9 +1,9 @@
-"""What noise costs: a batch observed through noise beside the same batch without: ``python -m benchmarks.noise``.
+"""The cost of noise: a batch observed through noise compared with one without: ``python -m benchmarks.noise``.
 
-All 30 functions of bbob-noisy, points in the box. The batches are timed in turn, in seconds of the processor, the
-fastest of several each, so that other work on the machine counts as little as possible. The reference is the same
+All 30 bbob-noisy functions, points in the box. The batches are timed in turn, in processor seconds, the fastest of
+several repetitions each, so that other load on the machine counts as little as possible. The reference is the same
 problem without noise (`problem.batch`, for single points `problem.raw`). The last column compares with the function of
-`BBOB` over `ioh`, which has no penalty outside the box; the ellipsoids are left out there, since they are our own.
+`BBOB` via `ioh`, which has no penalty outside the box; the ellipsoids are left out there, since they are our own.
 """
 
 from __future__ import annotations

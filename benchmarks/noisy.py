@@ -1,8 +1,8 @@
-"""What our CMA-ES takes beside `cma` and `cmaes`, and expected weights beside plain CMA-ES.
+"""The time of our CMA-ES compared with `cma` and `cmaes`, and of expected weights compared with plain CMA-ES.
 
 Run with ``python -m benchmarks.noisy``. Processor time of asking and telling whole generations, without the objective,
-a sphere under noise; repetitions of all are interleaved. Then the same of whole recorded runs on `bbob-noisy`, which is
-what the paper of RB-PEM has ratios of: 1.62 to 1.70 (appendix F.3).
+on a sphere with noise; repetitions of all variants are interleaved. Then the same for whole recorded runs on
+`bbob-noisy`, for which the paper of RB-PEM reports ratios of 1.62 to 1.70 (appendix F.3).
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     python -m benchmarks.own_combinations --into FOLDER [--functions 300] [--runs 10] [--variables 2000] [--workers 2]
 
 Five optimizers run on 24 x 5 BBOB instances and on affine combinations of these functions (MA-BBOB) in five variables,
-each with ``--variables`` evaluations per variable. Features are those of Latin hypercube designs, so that none of the
-published data takes part. Selectors are trained on one set and judged on the other, and leaving combinations out, for
-three budgets. All is kept in FOLDER: interrupted, the same command goes on. Needs scikit-learn.
+each with ``--variables`` evaluations per variable. Features are computed on Latin hypercube designs, so that no
+published data are involved. Selectors are trained on one set and evaluated on the other, as well as by cross-validation
+over combinations, for three budgets. Everything is kept in FOLDER, so that the same command resumes after an
+interruption. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def cases(
     made = [Cases.of_runs([found], runs, budget) for budget in budgets]
     if name == "bbob":
         return made
-    return [replace(each, functions=each.instances) for each in made]  # no combination is a twin of another
+    return [replace(each, functions=each.instances) for each in made]  # each combination is a function of its own
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""Pages and their figures, to be looked at: ``python -m benchmarks.pages FOLDER``.
+"""Pages and their figures, for visual inspection: ``python -m benchmarks.pages FOLDER``.
 
 Writes the reports of races of 3, 8 and 30 algorithms and the assessment of 29 algorithms on 24 functions in 3
-dimensions, each figure of them as PNG and, where Chromium is installed, each page as it looks. Prints what each page
-holds: megabytes, seconds, and about how many screens of 900 pixels are to be scrolled, which is estimated from its
-text, its rows and the sizes of its figures.
+dimensions, each of their figures as PNG and, where Chromium is installed, a screenshot of each page. Prints for each
+page its megabytes, the seconds it took, and about how many screens of 900 pixels it fills, estimated from its text, its
+rows and the sizes of its figures.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Per-run selection: the data, the numbers and the figure of docs/studies/per-run-selection.md.
+"""Per-run selection: data, numbers and figure of docs/studies/per-run-selection.md.
 
     python -m benchmarks.per_run_selection --into FOLDER [--quick] [--figures FOLDER] [--instances 10] [--runs 20]
 
-Runs of CMA-ES on the 24 functions of BBOB are left after 30 d evaluations, and go on with each of six algorithms for
-170 d (Vermetten 2025, section 5.3). What was known by then has to say which one is best after 20 d, 70 d and 170 d.
-All is kept in FOLDER: interrupted, the same command goes on.
+Runs of CMA-ES on the 24 BBOB functions are branched after 30 d evaluations and continue with each of six algorithms for
+170 d (Vermetten 2025, section 5.3). Selectors predict from what is known by then which one is best after 20 d, 70 d and
+170 d. Everything is kept in FOLDER, so that the same command resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Every model as its users write it today, in PyMC with NumPyro's sampler, beside ours in the same run.
+"""Every model as users would write it today, in PyMC with NumPyro's sampler, compared with ours in the same run.
 
 ``python -m benchmarks.pymc_models MODEL T [--draws WARM_UP SAMPLES]`` (needs the extra ``bench``). n = 5 algorithms and
 P = 30 instances, but n = 7 and P = 1,000 for the independent model; one core, processor time. The likelihood is that of
 eq. 7 of Wurth et al. (2026), ranking by ranking; models over time are whitened; chains run one after the other, as they
-do on one core. With fewer draws than 4 × (1,000 + 2,000) the time of those is extrapolated from that of a transition in
-warm-up and sampling together, so it is rough; what a run of 1 + 1 takes, mostly compilation, is not multiplied. R-hat
-is that of what was run.
+would on one core. With fewer draws than 4 × (1,000 + 2,000), the time is extrapolated from the mean time of a
+transition over warm-up and sampling, so it is approximate; the time of a run with 1 + 1 draws, mostly compilation, is
+not scaled. R-hat refers to the draws that were made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 if any(argument.startswith("sparse") for argument in sys.argv):
-    # With XLA's fusion emitters its compiled gradient is wrong in the length-scale, and no chain gets anywhere
+    # With XLA's fusion emitters, the compiled gradient with respect to the length-scale is wrong, and no chain moves
     # (jaxlib 0.10.2).
     os.environ["XLA_FLAGS"] += " --xla_cpu_use_fusion_emitters=false"
 

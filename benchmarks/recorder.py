@@ -1,7 +1,7 @@
-"""What recording costs: per evaluation over the bare `ioh` problem, and per run over the standard process pool.
+"""The cost of recording: per evaluation over the bare `ioh` problem, and per run over the standard process pool.
 
-Run with ``python -m benchmarks.recorder``. Repetitions of all variants are interleaved, so that a change of the
-machine's pace meets them alike; the table gives medians. The reference is measured in the same run.
+Run with ``python -m benchmarks.recorder``. Repetitions of all variants are interleaved, so that changes in the
+machine's speed affect them alike; the table gives medians. The reference is measured in the same run.
 """
 
 from __future__ import annotations

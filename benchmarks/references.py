@@ -1,11 +1,11 @@
-"""Long runs of the No-U-Turn sampler, and exact ones where there are, that posteriors are tested against.
+"""Long runs of the No-U-Turn sampler, and exact ones where available, as references for tests of posteriors.
 
 ``python -m benchmarks.references [case ...]`` (needs the extra ``bench``) writes one small file of summaries for each
 case to tests/inference/references. Temporal models and the hierarchical Dirichlet are sampled by ``method="nuts"``, for
-which they are written down a second time (see `inference.reference.numpyro_models`); the independent Dirichlet by the
-exact Gibbs sampler; and both Dirichlet models directly where all rankings are the same. A run is kept only if all R-hat
-are below 1.01 and all effective sample sizes above 400, for the ratings as for the hyperparameters, and if no
-transition diverged, but for the cases in `DIVERGENCES`.
+which they are implemented a second time (see `inference.reference.numpyro_models`); the independent Dirichlet by the
+exact Gibbs sampler; and both Dirichlet models directly where all rankings are the same. A run is kept only if, for
+ratings and hyperparameters alike, all R-hat are below 1.01 and all effective sample sizes above 400, and if no
+transition diverged, except in the cases in `DIVERGENCES`.
 """
 
 from __future__ import annotations

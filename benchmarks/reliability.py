@@ -1,8 +1,9 @@
 """What plans and races survive: ``python -m benchmarks.reliability [TIMES] [WORD]``; docs/background/reliability.md.
 
-Each fault is tried TIMES times, 20 by default, at random moments of a plan or a race; with a WORD only those whose name
-holds it. A try is survived if the same call, made again, ends with bit by bit what was found without a fault. Lost are
-runs that were finished more than two seconds before the fault, or on disk after it, and are not there or not the same.
+Each fault is tried TIMES times, by default 20, at random moments of a plan or a race; with WORD only those whose name
+contains it. A trial is survived if the same call, made again, ends with bit by bit the result obtained without a fault.
+A run is lost if it was finished more than two seconds before the fault, or was on disk after it, and is then missing or
+changed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Tried(NamedTuple):
 Fault = Callable[[Path, np.random.Generator], Tried]
 
 
-# What is disturbed
+# Targets of faults
 
 
 def sphere(x: Any) -> float:
@@ -197,7 +198,7 @@ def workers_killed(kind: str) -> Fault:
         driver.first()
         for _ in range(3):
             time.sleep(rng.uniform(0.1, 1.0))
-            with contextlib.suppress(OSError, ValueError):  # it has just ended, or has none
+            with contextlib.suppress(OSError, ValueError):  # it has just ended, or there is none
                 os.kill(int(rng.choice(driver.workers())), signal.SIGKILL)
         ended, right, there = driver.end(), whole(kind), found(path)
         return Tried(ended == 0 and there == right, sum(there.get(key) != one for key, one in right.items()))
@@ -211,7 +212,7 @@ def full_disk(kind: str) -> Fault:
     def fault(folder: Path, rng: np.random.Generator) -> Tried:
         driver = Driver(kind, path := folder / "a.study", room=int(rng.integers(1, 30)))
         driver.end()
-        return resumed(kind, path, driver, 0.0)  # what cannot be written is in no file: only what is there counts
+        return resumed(kind, path, driver, 0.0)  # what could not be written is in no file; only what is there counts
 
     return fault
 

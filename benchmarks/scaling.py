@@ -1,7 +1,7 @@
 """How the time of a fit grows with T timepoints, n algorithms and P instances: ``python -m benchmarks.scaling``.
 
-4,000 draws, one core, processor time, the faster of two fits after one to warm up, each with the counting of the
-rankings, as a race counts anew in every round. Draws docs/scaling.svg.
+4,000 draws, one core, processor time, the faster of two fits after a warm-up fit, each including the counting of
+rankings, which a race repeats in every round. Draws docs/scaling.svg.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Server time of every page of the analyzer: ``python -m benchmarks.serve [PAGE…]``.
 
-With the four published BBOB archives of the folder that POLARBEAR_SHARED names (default ../shared) open at once, and
-then with 31 algorithms on 24 functions in 5 dimensions, 15 runs each, that are made up. Each view is asked for as a
-browser asks for it, first as it opens and then with each of its controls changed in turn. Allowed are 1.5 s for the
-first page once the data are read, 0.5 s for what a control changes, and 2 GB. Seconds are the processor's, since the
-server answers in this process; on a machine that does other work as well they are more than on an idle one, and the
-time to read the data tells how many more.
+First with the four published BBOB archives of the folder named by POLARBEAR_SHARED (default ../shared) open at once,
+then with synthetic runs of 31 algorithms on 24 functions in 5 dimensions, 15 runs each. Each view is requested as a
+browser would, first in its initial state and then with each of its controls changed in turn. The limits are 1.5 s for
+the first page once the data are read, 0.5 s after a change of a control, and 2 GB. Seconds are processor time, since
+the server answers in this process. They are higher on a machine with other load; the time to read the data indicates by
+how much.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def main(pages: Sequence[str]) -> None:
         for archive in archives:
             copy(archive, together)
         show("Four archives, and all of them in one folder", *measured([*archives, together], pages))
-        # so many runs get no knowledge base in memory
+        # no knowledge base in memory for so many runs
         show("31 algorithms", *measured([made], [page for page in pages if page != "knowledge"]))
 
 

@@ -1,10 +1,10 @@
-"""Table 4.4 of the thesis (Vermetten 2025) again: the best single module of modular CMA-ES, and its default.
+"""Table 4.4 of the thesis (Vermetten 2025) reproduced: the best single module of modular CMA-ES, and its default.
 
     python -m benchmarks.single_modules --into FOLDER [--repetitions 5] [--workers 2]
 
-Both in the modcma of Python, which the thesis used and whose PSR works, and in that of C++, which
-`optimizers.ModularCMAES` wraps: on the 24 functions of BBOB in five dimensions, first instances, 50,000 evaluations.
-All is kept in FOLDER: interrupted, the same command goes on.
+Both in the Python modcma, which the thesis used and whose PSR works, and in the C++ one, which
+`optimizers.ModularCMAES` wraps: on the 24 BBOB functions in five dimensions, first instances, 50,000 evaluations.
+Everything is kept in FOLDER, so that the same command resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What imports cost beside that of numpy, in fresh processes: ``python -m benchmarks.startup``."""
+"""The time of imports compared with that of numpy, in fresh processes: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 

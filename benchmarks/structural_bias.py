@@ -1,7 +1,7 @@
 """The study of structural bias in docs/studies/structural-bias.md: 94 optimizers on f0, and verdicts.
 
-Run with ``python -m benchmarks.structural_bias bias.study [page.md]``; it takes 12 minutes on two cores, goes on
-where it was interrupted, and prints or writes the table.
+Run with ``python -m benchmarks.structural_bias bias.study [page.md]``; it takes 12 minutes on two cores, resumes
+after an interruption, and prints or writes the table.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Whether P(faster) of `polarbear switches` comes true: the table of docs/benchmarks.md.
+"""Whether P(faster) of `polarbear switches` is calibrated: the table of docs/benchmarks.md.
 
     python -m benchmarks.switch_probability [--data FOLDER] [--times 20]
 
-The recorded runs of a function in one dimension count as all there are, so that it is known which policy is faster.
-TIMES times 7 and 8 runs of each algorithm are drawn from them, with replacement: the 7 choose the best policy with one
-switch and the best single algorithm, the 8 tell with which probability the former is faster. For contrast 15 do both.
-FOLDER has hitting times of algorithms, one file ``NAME_hits.csv.gz`` each.
+The recorded runs on a function in one dimension are treated as the population, so that it is known which policy is
+faster. TIMES times, 7 and 8 runs of each algorithm are drawn from them with replacement: from the 7, the best policy
+with one switch and the best single algorithm are chosen; from the 8, the probability that the former is faster is
+computed. For contrast, 15 runs do both. FOLDER has hitting times of algorithms, one file ``NAME_hits.csv.gz`` each.
 """
 
 from __future__ import annotations

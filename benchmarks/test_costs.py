@@ -1,4 +1,4 @@
-"""What the tests cost in processor time, with the processes they start.
+"""Processor time of the tests, including the processes that they start.
 
 ``python -m benchmarks.test_costs [pytest options]``
 """

@@ -1,8 +1,8 @@
-"""What many short runs cost beyond themselves: ``python -m benchmarks.throughput [RUNS]``.
+"""The overhead of many short runs: ``python -m benchmarks.throughput [RUNS]``.
 
-10,000 runs over 4 workers, each of 10 evaluations that wait 5 ms: the share of the workers' time that is spent in the
-objective, and the driver's peak memory, with our own pool and with Dask. The runs are committed to a study on disk.
-Then a million runs that nobody executed are committed, for what the driver needs however many there are.
+10,000 runs on 4 workers, each of 10 evaluations that wait 5 ms: the share of the workers' time spent in the objective,
+and the driver's peak memory, with our own pool and with Dask. The runs are committed to a study on disk. Then a million
+runs that nobody executed are committed, which shows the driver's cost for large numbers of runs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def tasks(runs: int) -> Iterator[Task]:
 
 def measured(name: str, executor: Executor, runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder, store.create(Path(folder) / "a.study", {}) as study:
-        for _ in run_tasks(tasks(WORKERS), executor):  # so that all workers are up
+        for _ in run_tasks(tasks(WORKERS), executor):  # so that all workers have started
             pass
         began, busy, sizes = time.perf_counter(), 0.0, []
         for count, run in enumerate(run_tasks(tasks(runs), executor), start=1):

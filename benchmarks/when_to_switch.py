@@ -1,10 +1,10 @@
-"""When to switch in mid-run: the data, the numbers and the figures of docs/studies/when-to-switch.md.
+"""When to switch in mid-run: data, numbers and figures of docs/studies/when-to-switch.md.
 
     python -m benchmarks.when_to_switch --into FOLDER [--quick] [--figures FOLDER] [--workers 2] [--folds N]
 
-Runs of CMA-ES, DE and PSO on the 24 functions of BBOB are left at eight points; each stays as it is, or goes on with
-one of the others, five times (Vermetten 2025, section 5.4). All is kept in FOLDER: interrupted, the same command goes
-on. It needs the extra `bench`.
+Runs of CMA-ES, DE and PSO on the 24 BBOB functions are branched at eight points; each continues with its own optimizer
+or with one of the others, five times (Vermetten 2025, section 5.4). Everything is kept in FOLDER, so that the same
+command resumes after an interruption. Needs the extra `bench`.
 """
 
 from __future__ import annotations

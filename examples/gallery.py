@@ -1,7 +1,7 @@
-"""The figures of the documentation: ``python examples/gallery.py docs``, as `make docs` does before it builds it.
+"""The figures of the documentation: ``python examples/gallery.py docs``, called by `make docs` before the build.
 
-Races four optimizers and runs them by a plan, both small, and writes ``gallery.md`` with a figure of every kind, as the
-pages of a race and of an assessment show them, and ``gallery/``, the figures. Runs the examples of pages that save one.
+Runs a small race and a small plan of four optimizers, and writes ``gallery.md`` with a figure of every kind, as on the
+pages of a race and of an assessment, and the figures in ``gallery/``. Runs the examples of pages that save a figure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The third case study of Wurth et al. 2026 (section 5.3): models race on the same runs.
+"""The third case study of Wurth et al. 2026 (section 5.3): different models race on the same runs.
 
 polarbear run examples/gp_bbob_whole.toml --into gp_bbob_whole.study --workers 2
 python examples/gp_bbob.py gp_bbob_whole.study [folder]

@@ -1,6 +1,6 @@
-"""One GP-BBOB function of two variables: its weights, its sparsity, its landscape (Wurth et al. 2026, figure 13).
+"""A GP-BBOB function of two variables: its weights, its sparsity, its landscape (Wurth et al. 2026, figure 13).
 
-python examples/gp_bbob_landscape.py [index [picture.png]]       which of the stream GPBBOB(dimension=2, seed=13)
+python examples/gp_bbob_landscape.py [index [picture.png]]       index in the stream GPBBOB(dimension=2, seed=13)
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def landscape(spec: GPBBOBProblem) -> Figure:
     right.colorbar(drawn, ax=above, ticks=counts[:-1], shrink=0.8)
     above.set_title("(b) active components k(x)", fontsize=SMALL)
     excess = values - values.min()
-    floor = np.quantile(excess, 0.001)  # the least is 0, which has no logarithm
+    floor = np.quantile(excess, 0.001)  # the minimum is 0, which has no logarithm
     drawn = below.imshow(_square(np.maximum(excess, floor)), cmap="viridis", norm=LogNorm(), **_PLACE)
     right.colorbar(drawn, ax=below, shrink=0.8)
     below.plot(*points[values.argmin()], marker="+", color="#D55E00", markersize=8, markeredgewidth=1.5)

@@ -4,7 +4,7 @@
     python examples/instances.py FOLDER --workers 2 --instances 500 --designs 100 \\
         --raced 500 --functions-raced 1-24 --repetitions 50 --budget 10000          # the full size: 4.2 million runs
 
-A second call goes on where the first was ended. NGOpt14 is left out, which does not run on numpy 2.4.
+A second call resumes after an interruption. NGOpt14 is left out, since it does not run on numpy 2.4.
 Needs: pip install 'polarbear-race[landscape,nevergrad]'.
 """
 

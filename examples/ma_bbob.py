@@ -1,4 +1,4 @@
-"""Figures of the second case study of Wurth et al. 2026 (section 5.2): the race, and all seven run to the end.
+"""Figures of the second case study of Wurth et al. 2026 (section 5.2): the race, and full runs of all seven.
 
 polarbear race examples/ma_bbob.toml --into ma_bbob.study --workers 2
 polarbear run examples/ma_bbob_whole.toml --into ma_bbob_whole.study --workers 2

@@ -1,10 +1,10 @@
-"""Selectors on the published MA-BBOB study: cross-validated, from BBOB to its affine combinations, and back.
+"""Selectors on the published MA-BBOB study: cross-validated, from BBOB to its affine combinations, and vice versa.
 
 python examples/ma_bbob_selection.py --data FOLDER --into FOLDER
 
-FOLDER has ``All_2d_info2.csv.gz`` and ``All_5d_info2.csv.gz`` of the public data of Vermetten et al.'s study of
-MA-BBOB: features and the AUC of five optimizers on 1,000 combinations and on 24 × 5 BBOB instances. Each part is kept
-as JSON, so that a second call goes on where the first was ended; then the figures are drawn. Needs scikit-learn.
+The data FOLDER has ``All_2d_info2.csv.gz`` and ``All_5d_info2.csv.gz`` of the public data of Vermetten et al.'s study
+of MA-BBOB: features and the AUC of five optimizers on 1,000 combinations and on 24 × 5 BBOB instances. Each part is
+stored as JSON, so that a second call resumes after an interruption; then the figures are drawn. Needs scikit-learn.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ python examples/synthetic.py winner [folder]         10 algorithms, 100 timepoin
 python examples/synthetic.py equivalence [folder]    10 algorithms, 50 timepoints: four members, two near-equivalents
 python examples/synthetic.py search STUDY [seeds]    how the truths were chosen
 
-Ratings come from a Matérn-3/2 process with σ ~ LogNormal(0, 0.5) and ℓ ~ InvGamma(5, 3). Inference expects
-ℓ ~ InvGamma(5, 2): ratings that change faster than they do. The paper does not print its truths; these are draws with
-the same character, found by `search`, with algorithms named so that the Pareto sets have the paper's names.
+Ratings come from a Matérn-3/2 process with σ ~ LogNormal(0, 0.5) and ℓ ~ InvGamma(5, 3). Inference assumes
+ℓ ~ InvGamma(5, 2), i.e. ratings that change faster than they do. The paper does not print its truths; these are draws
+of the same character, found by `search`, with algorithms named so that the Pareto sets have the paper's names.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def show(name: str, folder: Path) -> None:
     for what, figure in pictures.items():
         path = folder / f"{name}-{what}.png"
         figure.savefig(path, dpi=130)
-        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)  # a third of the size
+        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)  # to a third of the size
         print(path)
 
 

@@ -2,7 +2,7 @@
 
 python examples/noisy/full.py examples/noisy/paper.toml paper_full.study [workers]
 
-Takes hours; `polarbear show paper_full.study` tells how far it is, and the same command goes on where it was.
+Takes hours; `polarbear show paper_full.study` prints the progress, and the same command resumes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Is a probe before PSA-CMA-ES worth it, on problems that played no part when it was proposed? docs/studies/noisy.md
+"""Does a probe before PSA-CMA-ES pay off on problems that were not used to develop it? docs/studies/noisy.md
 
 python examples/noisy/held_out.py held_out
 
-Runs both parts of the test, or goes on with them, and prints the tables and the verdicts. One process, some minutes.
+Runs or resumes both parts of the test, and prints the tables and the verdicts. One process, some minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures 7 and 10 of Wang and Lu (2026): ranks that disagree move the mean apart, and bound what else disagrees.
+"""Figures 7 and 10 of Wang and Lu (2026): disagreement of ranks moves the mean, and bounds all other disagreement.
 
 python examples/noisy/mechanism.py [noisy-mechanism.png]
 

@@ -1,4 +1,4 @@
-"""Functions of BBOB under noise that bbob-noisy does not have: problems of one's own, for held_out.py and radial.py."""
+"""BBOB functions with kinds of noise that bbob-noisy lacks: own problems for held_out.py and radial.py."""
 
 from __future__ import annotations
 

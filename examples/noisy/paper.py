@@ -1,4 +1,4 @@
-"""Tables 1 and 4 to 7 and figures 1 to 5, 8, 9 and 12 to 16 of Wang and Lu (2026) by runs of our own, with intervals.
+"""Tables 1 and 4 to 7 and figures 1 to 5, 8, 9 and 12 to 16 of Wang and Lu (2026) from our own runs, with intervals.
 
 polarbear run examples/noisy/paper.toml --into paper.study --workers 2
 polarbear run examples/noisy/estimator.toml --into estimator.study --workers 2
@@ -6,7 +6,7 @@ polarbear run examples/noisy/perceptron.toml --into perceptron.study --workers 2
 polarbear run examples/noisy/uncertainty.toml --into uncertainty.study --workers 2
 python examples/noisy/paper.py paper.study [folder for figures [estimator.study perceptron.study uncertainty.study]]
 
-Everything is computed twice, for the points that are recommended and, as in the paper, for the best ones in hindsight.
+Everything is computed twice, for the recommended points and, as in the paper, for the best points in hindsight.
 """
 
 from __future__ import annotations

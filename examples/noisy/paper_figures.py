@@ -1,4 +1,4 @@
-"""Figures 1, 8, 9, 15a and 16 of Wang and Lu (2026) by runs of our own, for paper.py; recommended and in hindsight."""
+"""Figures 1, 8, 9, 15a and 16 of Wang and Lu (2026) from our own runs, for paper.py; recommended and in hindsight."""
 
 from __future__ import annotations
 

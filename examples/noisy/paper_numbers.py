@@ -1,4 +1,4 @@
-"""What paper.py computes of the runs of noisy optimizers; equations and figures are those of Wang and Lu (2026)."""
+"""Computations of paper.py on the runs of noisy optimizers; equations and figures are those of Wang and Lu (2026)."""
 
 from __future__ import annotations
 

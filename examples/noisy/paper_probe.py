@@ -1,4 +1,4 @@
-"""Figures 5, 12, 13 and 14 of Wang and Lu (2026): how well the probe tells where RB-PEM is better; for paper.py."""
+"""Figures 5, 12, 13 and 14 of Wang and Lu (2026): how well the probe predicts where RB-PEM is better; for paper.py."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Figure 11 of Wang and Lu (2026): noise that is absent where a run starts, and what two probes make of it.
+"""Figure 11 of Wang and Lu (2026): noise that is absent where a run starts, and how two probes deal with it.
 
 python examples/noisy/radial.py radial.study [figure.png [dimensions, such as 80,160,320]]
 
-Six functions with three instances each, 200 evaluations per variable, by default in 80 variables only, which takes a
-minute of processor time. The paper has 160 and 320 as well, with which it takes eight.
+Six functions with three instances each, 200 evaluations per variable, by default only in 80 variables, which takes a
+minute of processor time; with 160 and 320 variables as in the paper, it takes eight.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often the points that methods recommend on tasks are better than those of CMA-ES; table 1, figures 3 and 6.
+"""How often methods recommend better points on tasks than CMA-ES does; table 1, figures 3 and 6.
 
 polarbear run examples/noisy/tasks.toml --into tasks.study --workers 2
 python examples/noisy/tasks.py tasks.study noisy-ranks-tasks.png      # the rows of tasks in figure 3

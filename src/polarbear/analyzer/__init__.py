@@ -1,4 +1,4 @@
-"""What a race has found, and what recorded runs show: in words, tables and web pages with their data to download."""
+"""The findings of a race and of recorded runs as sentences, tables and web pages with their data to download."""
 
 from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
 from polarbear.analyzer.assessment import write_assessment

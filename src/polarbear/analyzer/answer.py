@@ -1,4 +1,4 @@
-"""What a race has found, in sentences that claim no more than the posterior does."""
+"""The findings of a race, in sentences that claim no more than the posterior does."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ PREFERENCES = {
     "log-uniform": "every order of magnitude from {first} to {last} matters alike",
     "final": "only the budget {last} matters",
 }
-"""Named preferences over budgets, and what each says."""
+"""Named preferences over budgets, and what each of them means."""
 ON_REQUEST, SET_ASIDE = "on request", "nothing came back"
-"""Why an algorithm was withdrawn: on the user's request, or because none of its runs in a round came back."""
+"""Reasons for a withdrawal: the user's request, or a round in which none of the algorithm's runs returned."""
 MOST_OPEN_PAIRS = 10
-"""How many undecided pairs are spelled out, the cheapest to decide first."""
+"""Maximum number of undecided pairs described in words; those cheapest to decide come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of the Pareto set, and what it is best at.
+    """A member of the Pareto set, and where it is best.
 
     Attributes:
-        name: The algorithm.
-        highest: Its largest P(best) over the timepoints: the probability that, on new instances, it is the best of all
-            members (of all algorithms not withdrawn, if it is the only member) more often than any other.
-        first: How often it is the best of them at that timepoint, on new instances.
-        at: The timepoint of `highest`.
+        name: Name of the algorithm.
+        highest: Largest P(best) over the timepoints, i.e. the posterior probability that, on new instances, it is the
+            best of all members more often than any other (of all algorithms not withdrawn, if it is the only member).
+        first: Expected share of new instances on which it is the best of them at that timepoint.
+        at: Timepoint of `highest`.
         sentence: All of this in words, without the name.
     """
 
@@ -53,15 +53,15 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to deploy under one preference over budgets, by three criteria (eqs. 33–35 of Wurth et al. 2026).
+    """The algorithms to deploy under a preference over budgets, by three criteria (eqs. 33–35 of Wurth et al. 2026).
 
     Attributes:
-        preference: Its name.
-        condition: What it says, to follow "if".
-        likeliest: Most probable to be best.
-        expected: Largest expected value.
-        cautious: Largest 5% quantile of the value.
-        sure: Whether the stated uncertainty can be taken at face value: see `polarbear.select.Selection`.
+        preference: Name of the preference.
+        condition: Meaning of the preference, to follow "if".
+        likeliest: Algorithm most probable to be best.
+        expected: Algorithm with the largest expected value.
+        cautious: Algorithm with the largest 5% quantile of the value.
+        sure: Whether the stated uncertainty can be taken at face value; see `polarbear.select.Selection`.
     """
 
     preference: str
@@ -74,14 +74,14 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Elimination:
-    """One algorithm that was eliminated.
+    """The elimination of an algorithm.
 
     Attributes:
-        name: The algorithm.
-        by: Who dominated it.
-        round: In which round.
-        instances: Problem instances drawn by then.
-        probability: Lower bound on the probability on which it was decided.
+        name: Name of the algorithm.
+        by: Algorithm that dominated it.
+        round: Number of the round.
+        instances: Number of problem instances drawn by then.
+        probability: Lower bound on the probability of dominance on which the decision was based.
         sentence: All of this in words.
     """
 
@@ -95,7 +95,7 @@ class Elimination:
 
 @dataclass(frozen=True, slots=True)
 class FalseElimination:
-    """How probable it is that an elimination was an error (section 3.1 of Wurth et al. 2026).
+    """The probability that an elimination was an error (section 3.1 of Wurth et al. 2026).
 
     Attributes:
         probability: Posterior probability that at least one eliminated algorithm is in the anytime Pareto set.
@@ -108,14 +108,14 @@ class FalseElimination:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """One pair that is still open.
+    """A pair of algorithms that is still undecided.
 
     Attributes:
-        first: One algorithm.
-        second: The other.
+        first: First algorithm.
+        second: Second algorithm.
         from_time: First timepoint at which the pair is unresolved.
-        to_time: Last timepoint at which it is.
-        more_instances: Rough forecast of the instances it would still take; None if no number is in sight.
+        to_time: Last timepoint at which the pair is unresolved.
+        more_instances: Rough forecast of the further instances needed; None if there is no forecast.
         sentence: All of this in words.
     """
 
@@ -129,26 +129,26 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a race has found, in sentences.
+    """The findings of a race, in sentences.
 
     Attributes:
         finished: Whether every pair is resolved.
-        pareto_set: The members' names.
+        pareto_set: Names of the members of the Pareto set.
         headline: The Pareto set in a sentence.
-        members: What each member is best at, the highest P(best) on average over the timepoints first.
-        relations: For each pair of members, who is better when.
-        eliminated: Who was eliminated by whom, when, and how surely.
-        false_elimination: How probable it is that any of that was an error; None if nobody was eliminated, or the
-            posterior is not joint over time and cannot tell.
-        withdrawn: Who was withdrawn, and why: `ON_REQUEST` or `SET_ASIDE`.
-        undecided: Open pairs, and what it would take to resolve them.
-        recommendations: What to deploy under three preferences; none before the first run.
-        evaluations: Evaluations spent.
-        saved: Share of the evaluations saved against running everything to the end; None on an axis of seconds.
-        saved_against_plan: Share of the evaluations saved against a fixed plan that is as sure, roughly; None on an
-            axis of seconds, and while pairs are undecided.
-        effort: What was spent and saved, in words.
-        cautions: What to mind before relying on this.
+        members: Where each member is best, in decreasing order of the mean P(best) over the timepoints.
+        relations: For each pair of members, which is better when.
+        eliminated: Each elimination: by which algorithm, when, and with what probability.
+        false_elimination: Probability that any elimination was an error; None if there was none, or if the posterior is
+            not joint over time and so cannot tell.
+        withdrawn: Each withdrawn algorithm and the reason: `ON_REQUEST` or `SET_ASIDE`.
+        undecided: Undecided pairs, and what it would take to resolve them.
+        recommendations: Algorithms to deploy under three preferences; empty before the first run.
+        evaluations: Number of evaluations spent.
+        saved: Share of the evaluations saved compared with running everything to the end; None on an axis of seconds.
+        saved_against_plan: Approximate share of the evaluations saved compared with a fixed plan of equal certainty;
+            None on an axis of seconds, and while pairs are undecided.
+        effort: Evaluations spent and saved, in words.
+        cautions: What to bear in mind before relying on the answer.
     """
 
     finished: bool
@@ -168,12 +168,12 @@ class Answer:
     cautions: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The answer as plain JSON-able values."""
+        """The answer as values that can be written as JSON."""
         return asdict(self)
 
     @property
     def text(self) -> str:
-        """The answer in plain text, a sentence a line."""
+        """The answer as plain text, one sentence per line."""
         lines = [self.headline, ""]
         lines += [f"  {member.name}: {member.sentence}" for member in self.members]
         in_all = [] if self.false_elimination is None else [self.false_elimination.sentence]
@@ -196,7 +196,7 @@ class Answer:
 
 
 def answer(result: RaceResult) -> Answer:
-    """The answer of a race, finished or not, in words; TypeError if `result` is none."""
+    """The findings of a race, finished or not, in words; raises TypeError if `result` is not a race's result."""
     if not isinstance(result, RaceResult):  # pyright: ignore[reportUnnecessaryIsInstance]
         instead = "its .result" if hasattr(result, "result") else "a race's result"
         raise TypeError(f"result is a {type(result).__name__}; give {instead}")
@@ -226,7 +226,7 @@ def answer(result: RaceResult) -> Answer:
 
 
 def why_withdrawn(result: RaceResult) -> dict[str, str]:
-    """Who was withdrawn, and why: `ON_REQUEST` or `SET_ASIDE`."""
+    """The withdrawn algorithms and the reasons, `ON_REQUEST` or `SET_ASIDE`."""
     return {name: SET_ASIDE if name in result.set_aside else ON_REQUEST for name in result.withdrawn}
 
 
@@ -334,7 +334,7 @@ def _eliminations(result: RaceResult) -> list[Elimination]:
         _elimination(round_, name, rival, result)
         for round_ in result.rounds
         for name, rival in round_.eliminated.items()
-        if result.eliminated.get(name) == rival  # it has not returned since
+        if result.eliminated.get(name) == rival  # the algorithm has not returned since
     ]
 
 
@@ -420,7 +420,7 @@ def _effort(result: RaceResult, plan: float | None) -> str:
 
 
 def _against_plan(result: RaceResult, saved: float | None) -> str:
-    """What was saved against a fixed plan that knows how many instances it takes."""
+    """Evaluations saved compared with a fixed plan that uses the right number of instances, in words."""
     if saved is None:
         return ""
     if result.plan_instances == len(result.values):
@@ -464,7 +464,7 @@ def _cautions(result: RaceResult) -> list[str]:
 
 
 def _circles(result: RaceResult) -> list[str]:
-    """Three algorithms of which each beats the next, and when."""
+    """Cycles of three algorithms each of which beats the next, and when."""
     names, beats = result.posterior.names, result.posterior.known_wins.pairwise_probabilities() >= result.settings.alpha
     sentences: list[str] = []
     everyone = np.ones(len(names), bool)
@@ -490,7 +490,7 @@ def _not_withdrawn(result: RaceResult) -> tuple[str, ...]:
 
 
 def _left(result: RaceResult) -> str:
-    """What the word algorithms takes after it where those withdrawn do not count."""
+    """The qualifier after the word "algorithms" if withdrawn ones are not counted."""
     if not result.withdrawn:
         return ""
     return " not set aside" if result.set_aside == result.withdrawn else " not withdrawn"

@@ -1,4 +1,4 @@
-"""Which optimizers are structurally biased, as a page: a table of verdicts, and where the runs of each ended."""
+"""Structural bias of optimizers as a page: a table of verdicts, and the final points of each optimizer's runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from polarbear.quantities import amount, plural
 
 
 def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
-    """Write a page of verdicts on runs on f0: a table, and for each a figure of points and tests.
+    """Write a page of verdicts on runs on f0: a table, and for each verdict a figure of points and tests.
 
     Args:
-        verdicts: From `polarbear.bias.judge_runs`, at least one.
-        folder: Where to; made if need be. A page that is there is replaced.
+        verdicts: Verdicts of `polarbear.bias.judge_runs`, at least one.
+        folder: Folder to write to; created if it does not exist. An existing page is replaced.
 
     Returns:
-        The page's path.
+        The path of the page.
 
     Raises:
         ValueError: If there is no verdict.
@@ -45,7 +45,7 @@ def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
-    """How many are biased, in one sentence."""
+    """The number of biased optimizers, in one sentence."""
     biased = [each for each in verdicts if each.bias.biased]
     if len(verdicts) == 1:
         return f"{verdicts[0].algorithm} is {'' if biased else 'not found to be '}structurally biased"
@@ -53,7 +53,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
-    """A row for each optimizer in each dimension."""
+    """One row per optimizer and dimension."""
     columns = ("optimizer", "variables", "runs", "biased", "tests", "p", "most like")
     rows = [
         (
@@ -78,7 +78,7 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def verdict_picture(verdict: Verdict, number: int = 1) -> Picture:
-    """Final points above the tests that reject them; `number` is part of file names."""
+    """Final points above the tests that reject uniformity; `number` is part of file names."""
     bias = verdict.bias
     figure = figures.structural_bias(
         verdict.positions, bias.rejected, bias.tests, counts=bias.counts, name=verdict.algorithm

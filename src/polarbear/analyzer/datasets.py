@@ -1,4 +1,4 @@
-"""The data behind every figure and table of a report, in full."""
+"""The full data behind every figure and table of a report."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def relation(relations: Relations, t: int, i: int, j: int) -> str:
 
 
 def best_by_group(result: RaceResult, members: Sequence[str], shares: Mapping[str, tuple[int, FloatArray]]) -> Data:
-    """On which share of the instances of each group each member is the best, at every timepoint."""
+    """The share of instances of each group on which each member is best, at every timepoint."""
     return Data.of(
         "best-by-group",
         ("group", "instances", result.settings.axis, "algorithm", "share_best"),
@@ -134,7 +134,7 @@ def horizons(result: RaceResult) -> Data:
 
 
 def reach(result: RaceResult) -> Data:
-    """On how many instances each algorithm was observed at each timepoint."""
+    """The number of instances on which each algorithm was observed at each timepoint."""
     return Data.of(
         "reach",
         (result.settings.axis, "algorithm", "instances"),
@@ -147,7 +147,7 @@ def reach(result: RaceResult) -> Data:
 
 
 def spending(result: RaceResult) -> Data:
-    """Evaluations of each algorithm, and why it is out if it is."""
+    """The evaluations of each algorithm and, if it is out of the race, the reason."""
     why = why_withdrawn(result)
     return Data.of(
         "evaluations",
@@ -176,7 +176,7 @@ def values(result: RaceResult, preferences: tuple[str, ...]) -> Data:
 
 
 def value_quantiles(result: RaceResult, preferences: tuple[str, ...]) -> Data:
-    """The posterior distribution of those values."""
+    """Quantiles of the posterior distribution of these values."""
     names = result.posterior.names
     return Data.of(
         "value-quantiles",
@@ -192,7 +192,7 @@ def value_quantiles(result: RaceResult, preferences: tuple[str, ...]) -> Data:
 
 
 def diagnostics(result: RaceResult) -> Data:
-    """How far the posterior can be trusted at every timepoint."""
+    """Diagnostics of the posterior at every timepoint."""
     posterior = result.posterior
     diagnostics = posterior.diagnostics
     return Data.of(

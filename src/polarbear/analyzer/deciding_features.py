@@ -1,4 +1,4 @@
-"""Which features of the instances decide a race: ratings that depend on them."""
+"""Features of the instances that decide a race, found by letting ratings depend on them."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KEYS = ("function", "instance", "design")
-"""Columns of a table of features that are none."""
+"""Columns of a table of features that are not features."""
 
 
 def ratings_by_features(
     result: RaceResult, features: pl.DataFrame | Mapping[str, ArrayLike], *, squares: bool = False, draws: int = 1000
 ) -> ConditionalRatings:
-    """How ratings of a race depend on features of its instances; see `polarbear.inference.fit_conditional`.
+    """Estimate how ratings of a race depend on features of its instances; see `polarbear.inference.fit_conditional`.
 
-    Instances of one function in one dimension are one group, where the race knows them and there are two or more.
+    Instances of the same function and dimension form a group, provided that the race knows them and there are at least
+    two groups.
 
     Args:
-        result: The race, or recorded runs as one.
-        features: A table with a column ``instance`` and one for each feature, such as
-            `polarbear.landscape.InstanceFeatures.frame` makes; of several rows of an instance the means count. Or by
-            feature (P,) values in the order of ``result.values``, NaN where not known.
-        squares: Whether the squares of features take part.
-        draws: How many draws.
+        result: Result of the race, or recorded runs as one.
+        features: Table with a column ``instance`` and one column per feature, such as
+            `polarbear.landscape.InstanceFeatures.frame`; several rows of an instance are averaged. Or a mapping from
+            features to (P,) values in the order of ``result.values``, NaN where unknown.
+        squares: Whether to include the squares of features.
+        draws: Number of posterior draws.
 
     Raises:
-        ValueError: If nothing is known yet, the table lacks the column or an instance, or as `fit_conditional`.
+        ValueError: If no round is complete, the table lacks the column or an instance, or as in `fit_conditional`.
     """
     if not result.begun:
         raise ValueError("nothing is known yet: no round is complete")
@@ -57,7 +58,7 @@ def ratings_by_features(
 
 
 def _columns(table: pl.DataFrame, result: RaceResult) -> dict[str, FloatArray]:
-    """By feature (P,) means of the rows of each instance."""
+    """For each feature, (P,) means over the rows of each instance."""
     import polars as pl
 
     if "instance" not in table.columns:

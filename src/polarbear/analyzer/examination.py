@@ -1,4 +1,4 @@
-"""Does the model suit the study? It is compared with others, and what it assumes is checked."""
+"""Whether the model suits the study: a comparison with other models, and checks of its assumptions."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ from polarbear.racing import RaceResult
 from polarbear.rankings import choice_counts
 
 REPLICATES = 200
-"""Enough for the checks that stand beside an answer."""
+"""Number of replicates, enough for the checks shown beside an answer."""
 _RIVALS = ("independent-dirichlet", "random-walk")
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """How well a study's model and others predict its rankings, and whether it may be believed.
+    """How well a study's model and others predict its rankings, and whether its assumptions hold.
 
     Attributes:
-        model: The name of the study's own model in the comparison.
-        comparison: The models by their leave-one-instance-out scores.
-        overconfidence: Of how many times more instances than were run each model is as sure; about 1 is right.
-        checks: What the data say of the assumptions of all these models.
+        model: Name of the study's own model in the comparison.
+        comparison: Models by their leave-one-instance-out scores.
+        overconfidence: For each model, the factor by which more instances than were run its certainty corresponds to;
+            about 1 is right.
+        checks: Checks of the assumptions common to all these models.
     """
 
     model: str
@@ -49,25 +50,25 @@ class Examination:
     checks: tuple[Check, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The examination as plain JSON-able values."""
+        """The examination as values that can be written as JSON."""
         return asdict(self)
 
 
 def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
-    """Compare a race's model with others on the race's own rankings, and check what it assumes.
+    """Compare a race's model with others on the race's own rankings, and check its assumptions.
 
-    Instances that weigh too much to be left out by reweighting are left out by fitting again, which is most of the
-    time this takes.
+    Most of the time is spent on influential instances, which cannot be left out by reweighting and require fitting the
+    model again.
 
     Args:
-        result: The race's result, with at least one complete round and two instances.
-        models: Names of the models to compare it with, all parameters at their defaults; by default the random walk,
-            and the independent Dirichlet model where its own is another. Each is compared as it is published. Time is
-            on a log scale where timepoints are spaced so.
+        result: Result of the race, with at least one complete round and two instances.
+        models: Names of the models to compare with, all parameters at their defaults; by default the random walk, and
+            the independent Dirichlet model unless it is the race's own. Each is compared in its published form. Time is
+            on a log scale if the timepoints are.
 
     Raises:
         ValueError: If there is no model of that name, there are fewer than two instances, or the posterior does not
-            know its model.
+            record its model.
     """
     own, settings = result.posterior.model, result.settings
     if own is None:
@@ -99,7 +100,7 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
 
 
 def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
-    """Check what all models assume against a race's rankings; the same result gives the same checks."""
+    """Check the assumptions of all models against a race's rankings; the checks are a function of the result."""
     return check(
         result.posterior,
         result.rated_values,
@@ -110,7 +111,7 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
 
 
 def answer_with_checks(result: RaceResult) -> tuple[dict[str, Any], str]:
-    """A race's answer and the checks that its model fails: as plain JSON-able values, and as text."""
+    """A race's answer with its model checks, as values that can be written as JSON, and as text with those failed."""
     findings, results = answer(result), checks(result, replicates=REPLICATES) if result.begun else ()
     against = ["\n\nNot as the model assumes (polarbear check tells more):", *doubts(results, result)]
     text = findings.text + ("\n  ".join(against) if len(against) > 1 else "")
@@ -118,14 +119,14 @@ def answer_with_checks(result: RaceResult) -> tuple[dict[str, Any], str]:
 
 
 def doubts(results: Sequence[Check], result: RaceResult) -> list[str]:
-    """The finding of each failed check in one sentence, but for what the posterior takes into account."""
+    """The finding of each failed check in one sentence, except for what the posterior takes into account."""
     settled = {TIMEPOINTS} if result.posterior.honest else set[str]()
     failed = (check for check in results if check.passed is False and check.name not in settled)
     return [f"{check.name}: {re.split('; |[.] ', check.verdict)[0].rstrip('.')}." for check in failed]
 
 
 def label(model: Model) -> str:
-    """A model's name, and the parameters that are not at their defaults."""
+    """The name of a model, and the parameters that differ from their defaults."""
     described = model.describe()
     name = described.pop("model")
     usual = from_description({"model": name}).describe()
@@ -134,7 +135,7 @@ def label(model: Model) -> str:
 
 
 def _named(name: str, result: RaceResult) -> Model:
-    from polarbear.figures.style import spacing_of  # loads Matplotlib's ticks
+    from polarbear.figures.style import spacing_of  # imports Matplotlib's ticks
 
     model = from_description({"model": name})
     if "time_scale" in model.describe() and spacing_of(result.posterior.times) == "log":

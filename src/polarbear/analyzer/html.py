@@ -1,4 +1,4 @@
-"""Pages: one self-contained HTML file each, made from a template, with figures, tables and their data in it."""
+"""Self-contained HTML pages made from templates, with figures, tables and their data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Picture:
     """A figure on a page.
 
     Attributes:
-        title: What it shows.
-        alternative: What it is, for those who cannot see it.
+        title: What the figure shows.
+        alternative: Alternative text, for readers who cannot see the figure.
         caption: What every mark means.
-        svg: The figure.
-        data: The values drawn.
-        summary: Under which words it is folded away; empty to show it.
+        svg: The figure as SVG.
+        data: The numbers drawn.
+        summary: Label under which the figure is folded away; empty to show it.
     """
 
     title: str
@@ -45,18 +45,18 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table to show: text in its cells, the first one of each row naming it.
+    """A table on a page; the first cell of each row names it.
 
     Attributes:
-        caption: What it shows.
-        columns: Headers.
-        rows: Text.
-        data: What can be downloaded with it, the same or more.
-        text_columns: Columns after the first that hold words, not numbers.
-        stressed: (row, column) of cells to stress.
+        caption: What the table shows.
+        columns: Headers of the columns.
+        rows: Cells of the rows, as text.
+        data: Data to download with the table, the same or more.
+        text_columns: Indices of columns after the first that hold words, not numbers.
+        stressed: (row, column) of emphasized cells.
         kind: "" for a plain table, "matrix" for many narrow columns, "stacked" to break cells at their spaces.
-        shown: How many rows are shown; the rest is folded away.
-        summary: Under which words the whole table is folded away; empty to show it.
+        shown: Number of rows shown; the others are folded away.
+        summary: Label under which the whole table is folded away; empty to show it.
     """
 
     caption: str
@@ -71,18 +71,18 @@ class Table:
 
 
 def picture(figure: Figure, data: tuple[Data, ...], where: str = "", *, summary: str = "") -> Picture:
-    """A figure as it stands on a page, with `where` it holds, such as ``"f1 in 5-D"``, in its title."""
+    """A figure as an element of a page; `where`, such as ``"f1 in 5-D"``, is added to its title."""
     title = f"{figure.title}, {where}" if where else figure.title
     return Picture(title, figure.alt, figure.caption, figure.svg(), data, summary)
 
 
 def drawn_picture(figure: Figure, name: str, where: str = "") -> Picture:
-    """As `picture`, with the figure's own numbers as data of that name."""
+    """Like `picture`, with the figure's own numbers as data of that name."""
     return picture(figure, (replace(figure.data, name=f"{name}-drawn"),), where)
 
 
 def fill_in(template: str, *, folder: Path = _TEMPLATES, **values: Any) -> str:
-    """A page from a template, by default of this room; the same text for the same values."""
+    """A page made from a template, by default one of this room; the same values give the same text."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from polarbear.version import __version__
@@ -98,17 +98,17 @@ def fill_in(template: str, *, folder: Path = _TEMPLATES, **values: Any) -> str:
 
 
 def write_page(folder: str | Path, template: str, **values: Any) -> Path:
-    """Write a page into a folder, which is made if need be, and return its path.
+    """Write a page into a folder, which is created if it does not exist, and return the path of the page.
 
     Raises:
-        OSError: If it cannot be written, or the folder is a link.
+        OSError: If the page cannot be written, or the folder is a link.
     """
     make_directory(folder := Path(folder))
     return write_text(folder / PAGE, fill_in(template, **values))
 
 
 def write_text(path: str | Path, content: str) -> Path:
-    """Write a page or a table as a whole or not at all; replaces the file if it exists.
+    """Write a page or a table atomically; replaces the file if it exists.
 
     Raises:
         OSError: If the file cannot be written.

@@ -1,4 +1,4 @@
-"""How the instances of functions differ, as a page with figures (Vermetten 2025, section 3.2)."""
+"""How instances of functions differ, as a page with figures (Vermetten 2025, section 3.2)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def write_instances_page(
     """Write a page on the instances of functions: tests of features, embedding, optima, mean landscapes, performance.
 
     Args:
-        comparisons: One for each box, at least one.
-        folder: Where to; made if need be. A page that is there is replaced.
-        performances: Of algorithms across instances, one for each budget.
+        comparisons: Comparisons of instances, one per box, at least one.
+        folder: Folder to write to; created if it does not exist. An existing page is replaced.
+        performances: Performance of algorithms across instances, one per budget.
         alpha: Level of the tests, for the texts.
 
     Returns:
-        The page's path.
+        The path of the page.
 
     Raises:
         ValueError: If there is no comparison.
@@ -124,7 +124,7 @@ def instance_pictures(comparison: InstanceComparison, number: int = 1) -> list[P
 
 
 def function_labels(comparison: InstanceComparison) -> dict[str, str]:
-    """Short names of functions: without the number of variables, and without the suite if there is but one."""
+    """Short names of functions, without the dimension, and without the suite if there is only one."""
     split = {name: name.removesuffix(f"-d{len(comparison.lower)}").rpartition("-f") for name in comparison.functions}
     one_suite = len({suite for suite, _, _ in split.values()}) == 1
     return {
@@ -149,7 +149,7 @@ def rejections(comparison: InstanceComparison) -> figures.Figure:
 
 
 def performance_picture(performance: Performance, number: int = 1) -> Picture:
-    """The share of instances on which each algorithm performs differently than on the others, after a budget."""
+    """The share of instances on which each algorithm performs differently from the others, after a budget."""
     label = f"Share of instances that differ from the rest, after {amount(performance.budget)} evaluations"
     figure = figures.heat_map(
         performance.rates, performance.algorithms, performance.functions, label=label, limits=(0, 1)

@@ -1,4 +1,4 @@
-"""Figures of a configurator's study: which module matters when, and what configurations have."""
+"""Figures of a configurator's study: which modules matter when, and which options configurations have."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from polarbear.records import FloatArray
 from polarbear.study.configuring import race_beside
 
 Shares = dict[tuple[str, str], float]
-"""By module and option."""
+"""Shares by module and option."""
 _BUDGETS = 3
-"""How many budgets the importance is drawn at."""
+"""Number of budgets at which the importance is drawn."""
 _MODULES = 8
-"""Of how many modules, the most important ones, effects are drawn."""
+"""Number of modules, the most important ones, whose effects are drawn."""
 _LINES = 200
-"""How many configurations are drawn as lines."""
+"""Number of configurations drawn as lines."""
 
 
 def module_figures(path: str | Path, effects: Effects, beside: Sequence[str | Path] = ()) -> dict[str, Figure]:
     """The figures of a study that `polarbear.study.configure` made, by name.
 
     Args:
-        path: The study.
-        effects: Its effects, see `polarbear.study.effects_of`.
-        beside: Other such studies, such as on other functions: columns of the figures of options.
+        path: Path of the study.
+        effects: Effects of its parameters; see `polarbear.study.effects_of`.
+        beside: Further studies of this kind, e.g. on other functions: columns of the figures of options.
 
     Returns:
-        ``"importance"``, ``"effects"``, ``"configurations"``; if its elites were raced on fresh instances,
-        ``"elites"`` and ``"options"``, the share of elites that have each option (IOHprofiler thesis, figure 4.14),
-        and after `polarbear.study.assess_module` ``"changes"``, that share less the one without the module (figure
-        4.15); where the default ran and all optima are known ``"initial"``, how good the first configurations were
-        (figure 4.16).
+        Figures named ``"importance"``, ``"effects"``, ``"configurations"``; if the elites were raced on fresh
+        instances, also ``"elites"`` and ``"options"``, the share of elites that have each option (IOHprofiler thesis,
+        figure 4.14), and after `polarbear.study.assess_module` ``"changes"``, that share minus the share without the
+        module (figure 4.15); if the default was run and all optima are known, also ``"initial"``, the quality of the
+        first configurations (figure 4.16).
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`.
@@ -50,7 +50,7 @@ def module_figures(path: str | Path, effects: Effects, beside: Sequence[str | Pa
     drawings["configurations"] = _configurations(effects, list(configurations.values()))
     if store.exists(race := race_beside(store.place(path))):
         with store.open(race) as raced:
-            names = {name.removeprefix("with-"): None for name in raced.spec["algorithms"]}  # of `assess_module`, too
+            names = {name.removeprefix("with-"): None for name in raced.spec["algorithms"]}  # or `assess_module`'s
         drawings["elites"] = _elites(effects, {name: configurations[name] for name in names if name in configurations})
     return drawings | _of_searches([store.place(each) for each in (path, *beside)])
 
@@ -61,7 +61,7 @@ def _array(band: Band) -> FloatArray:
 
 
 def _order(effects: Effects) -> list[str]:
-    """The parameters, the most important ones first."""
+    """The parameters in decreasing order of importance."""
     importance, weights = effects.importance(), time_weights(effects.times)
     return sorted(effects.space.names, key=lambda name: -float(importance[name].mean @ weights))
 
@@ -85,7 +85,7 @@ def _effects(effects: Effects) -> Figure:
 
 
 def _elites(effects: Effects, finalists: Mapping[str, Configuration]) -> Figure:
-    """Heat map of the elites' parameters, by what each adds to the log rating."""
+    """Heat map of the elites' parameters, coloured by what each adds to the log rating."""
     weights, order = time_weights(effects.times), _order(effects)
     added = [effects.contributions(each) for each in finalists.values()]
     values = [[float(each[name].mean(axis=0) @ weights) for each in added] for name in order]
@@ -95,7 +95,7 @@ def _elites(effects: Effects, finalists: Mapping[str, Configuration]) -> Figure:
 
 
 def _of_searches(paths: Sequence[Path]) -> dict[str, Figure]:
-    """What the elites and the first configurations of searches have, those without a module beside the others."""
+    """Options of the elites and gains of the first configurations, for searches with and without a module."""
     drawings, gains = dict[str, Figure](), dict[str, FloatArray]()
     shares, changes = dict[str, Shares](), dict[str, Shares]()
     alike = len({path.stem for path in paths}) < len(paths)
@@ -120,9 +120,9 @@ def _of_searches(paths: Sequence[Path]) -> dict[str, Figure]:
 
 
 def _shares(path: Path, side: str) -> Shares:
-    """The share of a search's elites that have each option, of those on a side of an assessment, "" if it is none.
+    """The share of a search's elites that have each option; `side` is a side of an assessment, "" if there is none.
 
-    A search that found nothing better than the default has the default as its elite.
+    If a search found nothing better than the default, its elite is the default.
     """
     race = race_beside(path)
     if not store.exists(race):
@@ -155,7 +155,7 @@ def _options(shares: Mapping[str, Shares], label: str, center: float | None = No
 
 
 def _initial_gains(path: Path) -> FloatArray:
-    """By which share the losses of a search's first configurations are below the default's, on its first instances."""
+    """Relative reduction of loss by a search's first configurations against the default, on its first instances."""
     with store.open(path) as study:
         spec, runs = study.spec, study.runs()
     names, until = set(spec.get("initial", [])), float(spec["configure"]["times"][-1])

@@ -27,20 +27,20 @@ _TRACEBACKS = 5
 
 
 def report(study: StudyView | RaceResult, path: str | Path, *, data: str | Path | None = None) -> Path:
-    """Write a study's report: one HTML file that needs no network, no script and no other file.
+    """Write the report of a study: one HTML file that needs no network, no script and no other file.
 
     Args:
-        study: From `polarbear.study.load`, or a race's result alone, of which only the settings are known.
-        path: The file to write; replaced if it exists.
-        data: A folder for the data of all figures and tables, as CSV and JSON; by default they are in the page alone,
-            as CSV.
+        study: Study loaded by `polarbear.study.load`, or the result of a race, of which only the settings are known.
+        path: File to write; replaced if it exists.
+        data: Folder for the data of all figures and tables, as CSV and JSON; by default they are embedded in the page
+            only, as CSV.
 
     Returns:
-        The file's path.
+        The path of the file.
 
     Raises:
         OSError: If a file cannot be written.
-        TypeError: If `study` is neither.
+        TypeError: If `study` is neither a study nor a result.
     """
     if not isinstance(study, RaceResult) and not hasattr(study, "result"):
         given = repr(study) if isinstance(study, str) else f"a {type(study).__name__}"
@@ -58,7 +58,7 @@ def render(study: StudyView | RaceResult) -> str:
 
 
 def _contents(study: StudyView | RaceResult) -> dict[str, Any]:
-    """What the template shows, by name."""
+    """Values of the template's variables, by name."""
     from polarbear.figures.style import looks
 
     result = study if isinstance(study, RaceResult) else study.result
@@ -88,10 +88,10 @@ def _contents(study: StudyView | RaceResult) -> dict[str, Any]:
 
 
 def color_order(result: RaceResult, findings: Answer) -> tuple[str, ...]:
-    """The names in the order in which colours are dealt.
+    """The names in the order in which colours are assigned.
 
-    As in the study as long as the colours suffice for all; beyond, only members of the Pareto set have colours, those
-    with the highest P(best) first, and all others are grey.
+    This is the order of the study as long as there are enough colours for all. Otherwise only members of the Pareto set
+    have colours, those with the highest P(best) first, and all others are grey.
     """
     from polarbear.figures.style import PALETTE
 
@@ -100,7 +100,7 @@ def color_order(result: RaceResult, findings: Answer) -> tuple[str, ...]:
 
 
 def _model_failures(checked: Sequence[Check], result: RaceResult) -> list[str]:
-    """The model checks that failed, in a sentence each."""
+    """The failed model checks, one sentence each."""
     return [f"Not as the model assumes: {doubt}" for doubt in doubts(checked, result)]
 
 
@@ -126,7 +126,7 @@ def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
 
 
 def _data_of(values: dict[str, Any]) -> Iterator[Data]:
-    """The data of all figures and tables, each once."""
+    """The data of all figures and tables, without duplicates."""
     exhibits = (values[name] for name in ("undecided", "reliability", "checks", "failures", "invalid"))
     sections = (chain(*section) for section in values["sections"].values())
     shown: chain[Picture | Table | None] = chain(exhibits, *sections)
@@ -140,7 +140,7 @@ def _trouble(study: StudyView | RaceResult) -> tuple[Sequence[Run], Sequence[Run
 
 
 def _tracebacks(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The first run with each different traceback, a few of them."""
+    """The first run with each distinct traceback, for a few tracebacks."""
     first: dict[str, Run] = {}
     for run in runs:
         if run.outcome.traceback:

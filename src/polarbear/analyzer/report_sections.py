@@ -1,4 +1,4 @@
-"""The sections of a report: their figures and tables, the most important shown, the rest folded away."""
+"""The sections of a report: their figures and tables, with all but the most important folded away."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from polarbear.racing import RaceResult
 
 Sections = dict[str, tuple[list[Picture], list[Table]]]
 LISTED = 10
-"""Members and eliminated algorithms that are not folded away."""
+"""Number of members and eliminated algorithms that are not folded away."""
 _STRIPS, _MOST_STRIPS = 8, 18
-"""Members of the Pareto set of whose pairs strips are shown, and of whose 153 pairs they are drawn at all."""
+"""Members of the Pareto set whose pairs are shown as strips; maximum for which all pairs, at most 153, are drawn."""
 _MOST_GROUPS = 24
-"""Of function groups and dimensions; with more, nothing is said of them."""
+"""Maximum number of function groups and dimensions; with more, the section is left out."""
 
 
 def sections_of(result: RaceResult, findings: Answer, order: Sequence[str]) -> Sections:
-    """Figures and tables by section; `order` has the names in the order in which colours are dealt."""
+    """Figures and tables by section; `order` has the names in the order in which colours are assigned."""
     plots = Plots(result, order)
     ranked = (*(member.name for member in findings.members), *reversed(result.eliminated), *result.withdrawn)
     members, rounds = ranked[: len(result.pareto_set)], (datasets.rounds(result), datasets.horizons(result))
@@ -59,7 +59,7 @@ def _deploy(
 
 
 def _where(result: RaceResult, members: Sequence[str], plots: Plots) -> tuple[list[Picture], list[Table]]:
-    """Which member is best on which group of functions in which dimension; nothing if there is one group alone."""
+    """Which member is best on which group of functions in which dimension; empty if there is only one group."""
     shares = shares_by_group(result, members)
     if not 1 < len(shares) <= _MOST_GROUPS:
         return [], []
@@ -79,7 +79,7 @@ def _ratings(result: RaceResult, ranked: Sequence[str], plots: Plots) -> tuple[l
 
 
 def _strips(plots: Plots, members: Sequence[str], data: tuple[Data, ...]) -> list[Picture]:
-    """A strip for each pair of the members with the highest P(best); those of all, folded away."""
+    """Strips for all pairs of the members with the highest P(best), and, folded away, for the pairs of all members."""
     if len(members) < 2:
         return []
     shown = [picture(plots.relations(algorithms=members[:_STRIPS]), data)]
@@ -90,7 +90,7 @@ def _strips(plots: Plots, members: Sequence[str], data: tuple[Data, ...]) -> lis
 
 
 def _key_rounds(result: RaceResult, plots: Plots) -> list[Picture]:
-    """The ratings after key rounds, folded away. Not for models over time, which may take minutes to fit."""
+    """The ratings after key rounds, folded away; left out for models over time, which may take minutes to fit."""
     posterior = result.posterior
     if posterior.model is None or (posterior.joint and not isinstance(posterior.model, InstanceBootstrap)):
         return []

@@ -20,15 +20,15 @@ from polarbear.records import FloatArray, Run
 
 _SHOWN_TIMES = 6
 _UNFOLDED = 8
-"""Rows of matrices, of which there are three, that are not folded away."""
+"""Number of rows of each of the three matrices that are not folded away."""
 MOST_SHOWN = 12
-"""Rows of tables of algorithms that are not folded away."""
+"""Number of rows of tables of algorithms that are not folded away."""
 MOST_NAMED = 3
-"""Algorithms that a cell of a table of rounds names."""
+"""Maximum number of algorithms named in a cell of a table of rounds."""
 
 
 def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
-    """What to deploy under each preference, by each criterion; a star marks what looks surer than it is."""
+    """Algorithms to deploy under each preference, by each criterion; a star marks overstated certainty."""
 
     def row(recommendation: Recommendation) -> tuple[str, ...]:
         star = "" if recommendation.sure else "*"
@@ -55,7 +55,7 @@ def best_by_group(
     shares: Mapping[str, tuple[int, FloatArray]],
     data: Sequence[Data],
 ) -> Table:
-    """Which member is best most often in each group of instances, at the first, middle and last timepoint."""
+    """The member most often best in each group of instances, at the first, middle and last timepoint."""
     times = result.posterior.times
     at = sorted({0, len(times) // 2, len(times) - 1})
 
@@ -79,7 +79,7 @@ def best_by_group(
 
 
 def ratings(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> Table:
-    """Posterior mean and interval of the ratings at some timepoints."""
+    """Posterior means and intervals of the ratings at some timepoints."""
     posterior = result.posterior
     at = [int(t) for t in np.unique(np.linspace(0, len(posterior.times) - 1, _SHOWN_TIMES).round())]
     mean, (low, high) = posterior.mean(), posterior.interval()
@@ -155,7 +155,7 @@ def pairs(result: RaceResult, members: Sequence[str], data: Sequence[Data]) -> T
 
 
 def matrices(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> list[Table]:
-    """P(row better than column) at the first, middle and last timepoint; of members alone, and all folded away."""
+    """P(row better than column) at the first, middle and last timepoint: among members, and, folded away, among all."""
     times, members = result.posterior.times, ranked[: len(result.pareto_set)]
     at = sorted({0, len(times) // 2, len(times) - 1})
     if len(ranked) <= MOST_SHOWN:
@@ -197,7 +197,7 @@ def _matrix(result: RaceResult, t: int, names: Sequence[str], data: tuple[Data, 
 
 
 def _some(entries: Sequence[str]) -> str:
-    """Entries of a narrow cell; those that a table of rounds leaves out are in its data."""
+    """Entries of a narrow cell; those left out are in the data of the table."""
     more = [f"{len(entries) - MOST_NAMED} more"] if len(entries) > MOST_NAMED + 1 else []
     return "; ".join([*entries[: MOST_NAMED if more else None], *more]) or "–"
 
@@ -233,7 +233,7 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
 
 
 def spending(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> Table:
-    """What each algorithm spent."""
+    """The evaluations spent on each algorithm."""
     total = max(result.evaluations, 1)
     times, reach = result.posterior.times, result.reach
     spent = result.evaluations_by_algorithm
@@ -286,7 +286,7 @@ def reliability(result: RaceResult) -> Table:
 
 
 def checks(results: Sequence[Check]) -> Table:
-    """What the rankings say of the model's assumptions."""
+    """Checks of the model's assumptions against the rankings."""
     verdicts = {True: "passed", False: "failed", None: "not checked"}
     columns = ("assumption", "statistic", "observed", "low", "high", "p_value", "passed", "verdict")
     data = (
@@ -320,7 +320,7 @@ def checks(results: Sequence[Check]) -> Table:
 
 
 def failures(runs: Sequence[Run]) -> Table:
-    """Runs that went wrong, those with the same algorithm, reason and message together."""
+    """Runs that went wrong, grouped by algorithm, reason and message."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         message = (run.outcome.message.strip().splitlines() or ["(no message)"])[0]
@@ -398,6 +398,6 @@ def _state(result: RaceResult, name: str) -> str:
 
 
 def _positions(ranked: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
-    """The ranked names that are among others, with their positions there."""
+    """The ranked names that are among `names`, with their positions there."""
     index_of = {name: index for index, name in enumerate(names)}
     return [(index_of[name], name) for name in ranked if name in index_of]

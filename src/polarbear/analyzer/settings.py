@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 def as_study_file(spec: dict[str, Any]) -> str:
-    """The specification of a race as a study file: TOML that `polarbear race` takes, if all of it has names there."""
+    """The specification of a race as a study file for `polarbear race`, provided that its parts have names there."""
     spec = dict(spec)
     if isinstance(spec.get("race"), dict) and "model" in spec["race"]:
         race = dict(spec["race"])
@@ -19,7 +19,7 @@ def as_study_file(spec: dict[str, Any]) -> str:
 
 
 def as_toml(spec: dict[str, Any]) -> str:
-    """Nested settings as TOML; what is None is left out, since TOML has no word for it."""
+    """Nested settings as TOML; None values are left out, since TOML cannot represent them."""
     return "\n".join(_table(spec, ())).strip() + "\n"
 
 
@@ -43,7 +43,7 @@ def _table(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:
 
 
 def _is_tables(value: Any) -> bool:
-    """Whether a value is a list of tables, each of which stands on lines of its own."""
+    """Whether a value is a list of tables, each of which is written on lines of its own."""
     items = cast(list[Any], value) if isinstance(value, list) else []
     return bool(items) and all(isinstance(item, dict) for item in items)
 

@@ -15,7 +15,7 @@ _MOST_SPANS = 3
 
 
 def probability(p: float) -> str:
-    """A probability with as many digits as a few thousand draws carry; never a bare 0 or 1."""
+    """A probability with as many digits as a few thousand draws justify; never exactly 0 or 1."""
     if p > 0.999:
         return ">0.999"
     if p < 0.001:
@@ -41,7 +41,7 @@ def budget(time: float, axis: Axis) -> str:
 
 
 def two_digits(number: float) -> float:
-    """Rounded to two significant digits: a forecast has no more."""
+    """A number rounded to two significant digits; forecasts are no more precise."""
     size = 10.0 ** max(np.floor(np.log10(max(number, 1))) - 1, 0)
     return float(np.ceil(number / size) * size)
 
@@ -54,10 +54,10 @@ def runs_of(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def spans(times: FloatArray, mask: NDArray[np.bool_], unit: str) -> str:
-    """The timepoints where `mask` holds: ``at every timepoint``, ``from 50 to 400 and at 900 evaluations``.
+    """The timepoints where `mask` holds, such as ``at every timepoint``, ``from 50 to 400 and at 900 evaluations``.
 
-    The unit, such as ``evaluations``, may be empty. More than three stretches become the three longest and a count of
-    what is left out.
+    The unit, such as ``evaluations``, may be empty. If there are more than three stretches, the three longest are
+    listed and the others counted.
     """
     if mask.all():
         return "at every timepoint"

@@ -1,4 +1,4 @@
-"""The command line: thin commands over the rooms."""
+"""The command line: thin commands over the other rooms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polarbear.cli.starting import INTERRUPTED, MEMORY_SHORT, fail, prepare
 
 def main() -> None:
     """Entry point of `polarbear`."""
-    sys.path[:] = [entry for entry in sys.path if entry]  # "" is the current folder, which `python -c` puts first
+    sys.path[:] = [entry for entry in sys.path if entry]  # `python -c` puts "", the current folder, first
     try:
         prepare()
         from polarbear.cli.app import run

@@ -1,4 +1,4 @@
-"""The command line as a whole: all commands, and the exit codes of what goes wrong in them."""
+"""The whole command line: all commands, and the exit codes of errors in them."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from polarbear.version import __version__
 
 
 class _Offered(TyperCommand):
-    """A command of another package, which is imported when it is called."""
+    """A command of another package, which is imported only when it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the command itself; a line and an exit code if it cannot be imported."""
+        """The context of the command itself; an error message and exit code if it cannot be imported."""
         with bad_input():
             command = _loaded(str(self.name))
         return command.make_context(info_name, args, parent, **extra)
 
 
 def _loaded(name: str) -> Any:
-    """The command that another package offers, a function or a `typer.Typer`."""
+    """The command that another package provides, a function or a `typer.Typer`."""
     command = load_plugin("commands", name)
     if not callable(command):
         raise typer.BadParameter(
@@ -58,18 +58,18 @@ def _loaded(name: str) -> Any:
 
 class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        """Our commands, in the order in which one works, and those of other packages."""
+        """Our commands, in the order of a typical workflow, then those of other packages."""
         return list(dict.fromkeys([*self.commands, *plugin_names("commands")]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name: ours before others'."""
+        """A command by its name; ours take precedence over others'."""
         if (command := super().get_command(ctx, cmd_name)) is None and cmd_name in plugin_names("commands"):
             package = plugin_packages("commands", cmd_name)
             command = _Offered(cmd_name, help=f"From the package {package}.", rich_markup_mode=None)
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under their headings, with whole summaries."""
+        """Write the commands under their headings, with their full summaries."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
@@ -81,7 +81,7 @@ class _Commands(TyperGroup):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
-        """Print that a command was interrupted, unless it has done so itself."""
+        """Print that a command was interrupted, unless it has already done so."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -108,7 +108,7 @@ for _command in commands():
 
 
 def run() -> NoReturn:
-    """Run the command line; errors a user can mend become one line and an exit code."""
+    """Run the command line; errors that users can fix become one line and an exit code."""
     sys.excepthook = _print_traceback
     warnings.showwarning = tell_warning  # pyright: ignore[reportAttributeAccessIssue]
     try:
@@ -123,7 +123,7 @@ def run() -> NoReturn:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """The exit code of an error that a user can mend; the rooms that define them take a second to import."""
+    """The exit code of an error that users can fix; importing the rooms that define these errors takes a second."""
     from polarbear.racing import CannotWithdraw
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError, Unsuitable

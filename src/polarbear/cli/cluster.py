@@ -1,4 +1,4 @@
-"""What runs are executed by: worker processes, or the workers of a Dask cluster."""
+"""What executes runs: worker processes, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many worker processes, or which cluster; without TLS files, Dask's own configuration counts."""
+    """A number of worker processes, or a cluster; without TLS files, Dask's own configuration applies."""
 
     workers: WorkersOption = 1
     cluster: Annotated[
@@ -43,13 +43,13 @@ class Workers:
 
     @property
     def _files(self) -> dict[str, str]:
-        """As `distributed.Security` names them."""
+        """The files, by the names in `distributed.Security`."""
         files = {"tls_ca_file": self.tls_ca_file, "tls_client_cert": self.tls_cert, "tls_client_key": self.tls_key}
         return {name: str(file) for name, file in files.items() if file is not None}
 
     @contextmanager
     def executor(self) -> Generator[Executor | None]:
-        """The workers of a Dask cluster; None for our own."""
+        """The workers of a Dask cluster; None for our own processes."""
         if self.cluster is None:
             yield None
             return
@@ -73,10 +73,10 @@ class Workers:
 
 
 def _check_address(address: str, security: Any) -> None:
-    """Refuse an address that no client can be made for: one whose making fails takes half a minute to be closed.
+    """Reject an address for which no client can be made; a client that fails to start takes half a minute to close.
 
     Raises:
-        ValueError: If it is no address, or one of TLS without certificates.
+        ValueError: If it is not an address, or is a TLS address without certificates.
         OSError: If there is no such host, or a certificate cannot be read.
     """
     from dask import config
@@ -92,16 +92,16 @@ def _check_address(address: str, security: Any) -> None:
     socket.getaddrinfo(host or None, port)
     settings: Any = config
     if address.startswith("tls://") and (security or not settings.get("distributed.client.security-loader", None)):
-        certified: Any = security or Security()  # of Dask's own configuration
+        certified: Any = security or Security()  # from Dask's own configuration
         if certified.get_connection_args("client")["ssl_context"] is None:
             raise ValueError("it takes certificates; give them by --tls-ca-file, --tls-cert and --tls-key")
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse workers without polarbear: they would end at the first run, and it would wait for ever."""
+    """Reject workers without polarbear, on which the first run would fail while we waited for ever."""
     from polarbear.experiment import WorkersUnavailable
 
-    def trouble() -> str:  # a local function travels by value, also to where there is no polarbear
+    def trouble() -> str:  # a local function is sent by value, even to workers without polarbear
         import importlib
         import sys
 

@@ -1,4 +1,4 @@
-"""Tables of `rich` that print texts as they are, without markup."""
+"""Tables of `rich` that print texts literally, without markup."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from polarbear.analyzer.html import Table as StatisticsTable
 
 _GAP = 2
-"""Blanks between columns."""
+"""Number of blanks between columns."""
 
 
 def print_columns(header: Sequence[str], rows: Iterable[Sequence[str | Text]], words: Collection[int] = ()) -> None:
-    """Print a table without lines; the first column and those of `words` are aligned to the left.
+    """Print a table without lines; the first column and those in `words` are left-aligned.
 
-    Only those of `words` are wrapped, between words; lines of the others go on beyond the terminal's width.
+    Only columns in `words` are wrapped, between words; lines of the others may exceed the terminal's width.
     """
     console, columns, least = Console(), Table(box=None, pad_edge=False), 0
     lines = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""Execute a race or a plan, new or resumed, and print what came of it."""
+"""Execute a race or a plan, new or resumed, and print the outcome."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """What to do about what was killed or damaged."""
+    """How to deal with what was killed or damaged."""
 
     retry_killed: RetryKilledOption = 1
     accept_damage: AcceptDamageOption = False
     take_over: TakeOverOption = False
 
     def settings(self, study: Path) -> dict[str, Any]:
-        """As races and plans take them; the study's lock is taken over first if that is wanted."""
+        """Settings for races and plans; first takes over the study's lock if requested."""
         take_over(study, wanted=self.take_over)
         return {"retry_killed": self.retry_killed, "accept_damage": self.accept_damage}
 
 
 def take_over(study: Path, *, wanted: bool) -> None:
-    """Take over the lock that a killed writer left, if that is wanted."""
+    """Take over the lock left by a killed writer, if requested."""
     from polarbear import store
 
     if wanted:
@@ -54,14 +54,14 @@ def take_over(study: Path, *, wanted: bool) -> None:
 
 
 def look_in(*folders: Path) -> None:
-    """Also import modules from folders, after all other places: installed ones are not replaced."""
+    """Also import modules from the current folder and these, but last, so that installed modules are not shadowed."""
     for folder in map(str, (Path.cwd(), *(folder.resolve() for folder in folders))):
         if folder not in sys.path:
             sys.path.append(folder)
 
 
 def open_plan(file: Path) -> Plan:
-    """The plan in a file; modules that lie beside it can be imported from then on."""
+    """Read the plan in a file; from then on, modules beside the file can be imported."""
     from polarbear.study import read_plan
 
     look_in(file.parent)
@@ -69,7 +69,7 @@ def open_plan(file: Path) -> Plan:
 
 
 def open_problems(file: Path) -> tuple[ProblemSpec, ...]:
-    """The problems of the plan in a file, or of its `[instances]` alone; modules beside it can be imported then."""
+    """The problems of the plan in a file, or of its `[instances]` alone; then, modules beside it can be imported."""
     from polarbear.study import read_problems
 
     look_in(file.parent)
@@ -77,7 +77,7 @@ def open_problems(file: Path) -> tuple[ProblemSpec, ...]:
 
 
 def resume_command(path: Path, spec: Mapping[str, Any]) -> str:
-    """The command that goes on with a study."""
+    """The command that continues a study."""
     from polarbear.study import modules_of
 
     return " ".join(["polarbear resume", shlex.quote(str(path)), *(f"--import {name}" for name in modules_of(spec))])
@@ -85,7 +85,7 @@ def resume_command(path: Path, spec: Mapping[str, Any]) -> str:
 
 @contextmanager
 def quiet_warnings() -> Generator[None]:
-    """Print warnings as single lines on standard error; not those of failed runs, which the results tell."""
+    """Print warnings as single lines on standard error, except those of failed runs, which the results report."""
     from polarbear.study import RunFailureWarning
 
     with warnings.catch_warnings():
@@ -95,7 +95,7 @@ def quiet_warnings() -> Generator[None]:
 
 
 def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_json: bool, **settings: Any) -> None:
-    """Race to the end or to a limit, and print the answer; `settings` as `polarbear.study.race` takes them."""
+    """Race to the end or to a limit, and print the answer; `settings` are those of `polarbear.study.race`."""
     from polarbear import optimizers, problems
 
     entrants = [optimizers.describe(algorithm) for algorithm in race.algorithms.values()]
@@ -108,7 +108,7 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
 
 
 def tell_remarks(live: LiveProgress, path: Path) -> None:
-    """Say where messages of runs can be read, if there are any."""
+    """Print where messages of runs can be read, if there are any."""
     if live.remarked:
         carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
         echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
@@ -117,7 +117,7 @@ def tell_remarks(live: LiveProgress, path: Path) -> None:
 def run_race(
     race: Any, instances: Any, path: Path, again: str, workers: Workers, **settings: Any
 ) -> tuple[RaceResult, LiveProgress]:
-    """Race to the end or to a limit; `again` is the command that goes on. What was found, and how it went."""
+    """Race to the end or to a limit, and return result and progress; `again` is the command that continues it."""
     from polarbear import study
     from polarbear.cli.console import Console
     from polarbear.progress import LiveProgress
@@ -147,13 +147,13 @@ def execute_plan(
     """Run a plan to its end or to a limit.
 
     Args:
-        plan: What to run.
-        path: Its study.
-        again: The command that goes on.
-        workers: What runs are executed by.
+        plan: Plan to run.
+        path: Path of its study.
+        again: Command that continues it.
+        workers: What executes the runs.
         as_json: Whether to print JSON.
-        tell: What there is to say of the runs at the end, for JSON and for people.
-        **settings: As `polarbear.study.run_plan` takes them.
+        tell: Function that makes the final message about the runs, as JSON values and in words.
+        **settings: Settings of `polarbear.study.run_plan`.
     """
     from polarbear.cli.console import Console
     from polarbear.progress import PlanProgress
@@ -183,7 +183,7 @@ def execute_plan(
 
 
 def load_race(study: Path) -> StudyView:
-    """A study of a race, as far as it can be read; damaged files are named."""
+    """Load a study of a race, as far as it can be read; damaged files are named."""
     from polarbear.study import load
 
     view = load(study)
@@ -192,7 +192,7 @@ def load_race(study: Path) -> StudyView:
 
 
 def print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
-    """Print what a race has found."""
+    """Print the result of a race."""
     from polarbear.analyzer.examination import answer_with_checks
 
     values, text = answer_with_checks(result)
@@ -200,7 +200,7 @@ def print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", *
 
 
 def print_summary(summary: PlanSummary) -> None:
-    """Print how far a plan is."""
+    """Print the progress of a plan."""
     from polarbear.cli.console import print_columns
     from polarbear.quantities import duration
 

@@ -1,4 +1,4 @@
-"""Options, exit codes and JSON that commands share."""
+"""Options, exit codes and JSON common to several commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MEANINGS = {
 }
 _RUNNING = {EVERY_RUN_FAILED: ("race", "run", "resume"), NO_WORKERS: ("race", "run", "resume", "conform")}
 _ONLY = _RUNNING | {NOT_CONFORMING: ("conform",)}
-"""Exit codes that only these commands have."""
+"""Exit codes specific to certain commands."""
 
 
 def exit_codes(command: str) -> str:
@@ -44,7 +44,7 @@ def exit_codes(command: str) -> str:
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of dataclasses are replaced by options, one for each of their fields."""
+    """A command whose dataclass parameters are replaced by options, one for each field."""
     hints, groups, parameters = get_type_hints(command, include_extras=True), dict[str, Any](), list[Parameter]()
     for name, parameter in signature(command).parameters.items():
         if dataclasses.is_dataclass(hints[name]):
@@ -62,21 +62,21 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
         command(**values)
 
-    del call.__wrapped__  # typer would read its signature
+    del call.__wrapped__  # Typer would read its signature
     call.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
 def to_place(text: str) -> Path:
-    """A directory, or what stands in for one if the study is given by a URL."""
+    """A directory, or the local stand-in for a study given by a URL."""
     from polarbear.store import place
 
     return place(text)
 
 
 def to_data(text: str) -> Path:
-    """The path of recorded runs, as `to_study`; addresses on the web are refused."""
+    """The path of recorded runs, as in `to_study`; web addresses are rejected."""
     if text.lower().startswith(("http://", "https://", "ftp://")):
         raise typer.BadParameter(
             f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
@@ -135,7 +135,7 @@ WithdrawOption = Annotated[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RaceLimits:
-    """When a race stops early, who leaves it, and what is run again."""
+    """When a race stops early, which algorithms are withdrawn, and which runs are repeated."""
 
     seconds: SecondsOption = None
     instances: Annotated[
@@ -158,7 +158,7 @@ class RaceLimits:
     retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False
 
     def stops(self) -> dict[str, Any]:
-        """The limits that are given, as `polarbear.study.StopRules` names them."""
+        """The limits given, by their names in `polarbear.study.StopRules`."""
         names = "seconds", "instances", "evaluations"
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
@@ -197,5 +197,5 @@ DataArgument = Annotated[
 
 
 def to_json(value: Any) -> str:
-    """JSON to print."""
+    """Serialize a value as JSON for printing."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""Who should hand over to whom after how many evaluations, by posteriors over time of recorded runs."""
+"""Which algorithm should hand over to which after how many evaluations, by posteriors over time of recorded runs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ EXPLAINED = (
 def posterior_switches(
     data: Sequence[Path], choice: Choice, alpha: float
 ) -> dict[str, tuple[Handover, list[Takeover]]]:
-    """By problem the best handover and all pairs that cross with probability `alpha`.
+    """For each problem, the best handover and all pairs that cross with probability `alpha`.
 
     Raises:
-        ValueError: If on no problem two algorithms can be compared.
+        ValueError: If no problem has two algorithms that can be compared.
     """
     from polarbear.cli.recorded_races import spec_of
     from polarbear.inference import best_handover, takeovers
@@ -53,7 +53,7 @@ def posterior_switches(
 
 
 def print_posterior_switches(found: Mapping[str, tuple[Handover, Sequence[Takeover]]]) -> None:
-    """A table of the best handovers, one of all takeovers, and what they mean."""
+    """Print a table of the best handovers, one of all takeovers, and what they mean."""
     from polarbear.cli.console import print_columns
 
     print_columns(
@@ -85,7 +85,7 @@ def print_posterior_switches(found: Mapping[str, tuple[Handover, Sequence[Takeov
 
 
 def posterior_switches_as_dict(found: Mapping[str, tuple[Handover, Sequence[Takeover]]]) -> dict[str, Any]:
-    """Plain values."""
+    """The handovers and takeovers as plain values."""
     return {
         name: {"best": asdict(best), "takeovers": [asdict(each) for each in pairs]}
         for name, (best, pairs) in found.items()

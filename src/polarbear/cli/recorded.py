@@ -1,4 +1,4 @@
-"""Recorded runs: which of them a command is about, and reading them."""
+"""Recorded runs: choosing those that a command uses, and reading them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AbsoluteOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which recorded runs a command is about; by default all."""
+    """Which recorded runs a command uses; by default all."""
 
     algorithm: Annotated[list[str] | None, repeatable("algorithm", "Only this algorithm; repeatable.")] = None
     function: Annotated[list[str] | None, repeatable("function", "Only this function; repeatable.")] = None
@@ -49,7 +49,7 @@ class Choice:
         *,
         samples: bool = False,
     ) -> Subject:
-        """The chosen runs at all paths, grouped; files that cannot be read are named."""
+        """The chosen runs at all paths, grouped; unreadable files are named."""
         from polarbear.assess.report import subject_of
 
         return subject_of(
@@ -63,7 +63,7 @@ class Choice:
 
 
 def read_runs(paths: Iterable[Path], *, samples: bool = False) -> list[Run]:
-    """The runs at all paths, each once; files that cannot be read are named."""
+    """The runs at all paths, without duplicates; unreadable files are named."""
     from polarbear.store import read_checked
 
     runs: dict[RunKey, Run] = {}
@@ -89,7 +89,7 @@ def say_skipped(skipped: Sequence[Skipped], *, most: int | None = None) -> None:
 
 @contextmanager
 def bad_input() -> Generator[None]:
-    """Say in one line what is wrong with data or options, or not installed, and end with the exit code for that."""
+    """Report invalid data or options, or a missing package, in one line, and exit with the corresponding code."""
     from polarbear.study import StudyFileError
 
     try:

@@ -1,4 +1,4 @@
-"""Races on recorded runs: one for each function, or group of instances, and dimension, or on pooled runs."""
+"""Races on recorded runs: one for each function or group of instances and each dimension, or on pooled runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHAT_BEST_IS = (
     "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
 )
 _NAMED = 3
-"""How many groups without a race are named for each reason."""
+"""Maximum number of groups without a race that are named for each reason."""
 
 
 class _Pooled(StrEnum):
@@ -84,7 +84,7 @@ class Recorded:
             )
 
     def settings(self) -> dict[str, Any]:
-        """The race settings that are given."""
+        """The race settings that were given."""
         given = {"alpha": self.alpha, "epsilon": self.epsilon}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -98,7 +98,7 @@ def race_recorded(
     *,
     as_json: bool,
 ) -> None:
-    """Race on recorded runs, by groups of instances where these are told, and say what it would have saved."""
+    """Race on recorded runs, by groups of instances if given, and report what racing would have saved."""
     from polarbear.cli.console import Console
     from polarbear.study import read_recorded_spec, recorded_groups
 
@@ -116,7 +116,7 @@ def race_recorded(
             try:
                 path = into / f"{group.file}.study" if into and len(groups) > 1 else into
                 raced[group] = _race_on(group, recorded, told, spec, path)
-            except FieldError as error:  # of settings: no other runs would mend it
+            except FieldError as error:  # an error in the settings, which no other runs would fix
                 if not raced:
                     raise
                 left_out[group] = str(error)
@@ -134,7 +134,7 @@ def race_recorded(
 
 
 def spec_of(archives: Sequence[Path]) -> dict[str, Any]:
-    """The specification of the study that runs are of; empty for anything else."""
+    """The specification of the study that the runs belong to; empty for anything else."""
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
 
@@ -178,7 +178,7 @@ def _print_one(replayed: Replay, into: Path | None, *, as_json: bool) -> None:
 def _as_dict(
     raced: Mapping[RecordedGroup, Replay], left_out: Mapping[RecordedGroup, str], into: Path | None
 ) -> dict[str, Any]:
-    """All races as plain values, who is in the Pareto set of any, and what they spent together."""
+    """All races as plain values, the union of their Pareto sets, and the total cost."""
     from polarbear.analyzer import answer
 
     races: list[dict[str, Any]] = [
@@ -210,7 +210,7 @@ def _where(group: RecordedGroup) -> dict[str, Any]:
 
 
 def best_of(result: RaceResult) -> dict[str, Any]:
-    """Who is best where every order of magnitude of budgets matters alike, and how surely."""
+    """The best algorithm if every order of magnitude of budgets counts equally, and its probability."""
     from polarbear.select import best
 
     choice = best(result.posterior, "log-uniform", candidates=result.pareto_set).best
@@ -218,7 +218,7 @@ def best_of(result: RaceResult) -> dict[str, Any]:
 
 
 def _who_wins_where(raced: Mapping[RecordedGroup, Replay]) -> dict[str, dict[int, dict[str, int]]]:
-    """By algorithm and dimension: how many races it took part in, is the best of, and is in the Pareto set of."""
+    """By algorithm and dimension: numbers of races that it took part in, won, and in whose Pareto set it is."""
     counts: defaultdict[str, dict[int, dict[str, int]]] = defaultdict(dict)
     for group, replayed in raced.items():
         winner = best_of(replayed.result)["algorithm"]
@@ -261,7 +261,7 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
 
 
 def print_answers(races: Iterable[tuple[str, RaceResult, str]]) -> None:
-    """What races have found, a line each: given what each is on, its result, and its instances in words."""
+    """Print the findings of races, one per line, given the subject, result and instances (in words) of each."""
     from polarbear.cli.console import print_columns
 
     print_columns(

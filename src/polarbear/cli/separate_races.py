@@ -1,4 +1,4 @@
-"""Races of one study file on each function, dimension or group of instances by itself, and who wins where."""
+"""Separate races of one study file on each function, dimension or group of instances, and who wins where."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Apart(StrEnum):
-    """What a race is held for each of."""
+    """Unit for each of which a race is held."""
 
     FUNCTION = "function"
     DIMENSION = "dimension"
@@ -42,16 +42,16 @@ def race_apart(
     *,
     as_json: bool,
 ) -> None:
-    """Race on each part of the suite, resuming studies that are there; then say who wins where.
+    """Race on each part of the suite, resuming existing studies, and then report who wins where.
 
     Args:
-        study_file: The study file.
-        by: What to divide the suite by.
-        groups: A table of groups to divide it by as well.
-        folder: Where the studies go, one for each part.
-        workers: What runs are executed by.
+        study_file: Path of the study file.
+        by: Units by which the suite is divided.
+        groups: Table of groups by which it is also divided.
+        folder: Folder for the studies, one for each part.
+        workers: What executes the runs.
         limits: When each race stops early.
-        repairs: What to do about what was killed or damaged.
+        repairs: How to deal with what was killed or damaged.
         as_json: Whether to print JSON.
     """
     from polarbear.study import read_parts
@@ -91,7 +91,7 @@ def race_apart(
 
 
 def table_of(groups: Path | None) -> Groups | None:
-    """The groups in a table; None without one."""
+    """The groups in a table; None if there is no table."""
     from polarbear.study import read_groups
 
     with bad_input():

@@ -1,4 +1,4 @@
-"""Settle signals and memory before anything large is imported; uses the standard library alone."""
+"""Set up signals and check memory before anything large is imported; uses only the standard library."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import NoReturn
 MEMORY_SHORT = 6
 INTERRUPTED = 130
 LEAST_ADDRESS_SPACE = 5 << 28
-"""Bytes that NumPy, SciPy and polars need at least, most of them reserved and never used …"""
+"""Minimum address space, in bytes, that NumPy, SciPy and polars need, most of it reserved and never used …"""
 ADDRESS_SPACE_PER_CORE = 1 << 24
-"""… and those for the threads that they start on each core."""
+"""… and additionally for the threads that they start per core."""
 _AGAIN = 0.05
-"""Seconds until a signal that came at a bad moment is tried again."""
+"""Seconds after which a signal that arrived at a bad moment is sent again."""
 _FRAGILE = re.compile(r"^<frozen importlib|[/\\]polars[/\\]")
 
 
 def after_fragile_calls(handle: Callable[[int, FrameType | None], object]) -> Callable[[int, FrameType | None], object]:
-    """A signal handler that waits for the end of imports and of polars' calls.
+    """Wrap a signal handler so that it waits until imports and calls of polars are over.
 
-    Packages turn exceptions during their import into errors of their own; Rust that calls Python panics at one.
+    Packages turn exceptions during their import into other errors, and Rust code panics at an exception in a callback.
     """
 
     def wait(number: int, frame: FrameType | None) -> None:
@@ -43,7 +43,7 @@ def after_fragile_calls(handle: Callable[[int, FrameType | None], object]) -> Ca
 
 
 def prepare() -> None:
-    """Have Ctrl-C wait as `after_fragile_calls` says; refuse to begin where limited memory would end it midway.
+    """Make Ctrl-C wait as in `after_fragile_calls`, and refuse to start if limited memory would end the process midway.
 
     Raises:
         MemoryError: If the address space is too small; the message says how large it has to be.
@@ -64,6 +64,6 @@ def prepare() -> None:
 
 
 def fail(why: object, code: int) -> NoReturn:
-    """Say in a line why nothing more comes, and end."""
+    """Report in one line why nothing more follows, and exit."""
     sys.stderr.write(f"polarbear: {why}\n")
     sys.exit(code)

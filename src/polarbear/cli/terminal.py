@@ -1,4 +1,4 @@
-"""All that the commands print goes through here, or through `polarbear.cli.console`, and cannot steer a terminal."""
+"""All output of commands goes through here, or through `polarbear.cli.console`, so that it cannot steer a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polarbear.descriptions import printable
 
 
 def echo(text: object, *, err: bool = False) -> None:
-    """Print a text and a line feed on standard output, or on standard error."""
+    """Print a text and a newline on standard output, or on standard error."""
     typer.echo(printable(str(text)), err=err)  # noqa: TID251 - the one place
 
 
@@ -23,13 +23,13 @@ def tell_warning(message: Warning | str, *_: object) -> None:
 
 
 def tell_damage(damaged: Iterable[object]) -> None:
-    """Name the files without which a study was read, a line each, on standard error."""
+    """Name the files without which a study was read, one per line, on standard error."""
     for damage in damaged:
         echo(f"damaged and left out: {damage}", err=True)
 
 
 def echo_listed(listed: Mapping[str, Mapping[str, Any]], about: Mapping[str, str | None], *, as_json: bool) -> None:
-    """Print what study files may name, in a line each what it is, and below its fields and their defaults."""
+    """Print what study files may name: one line about each, followed by its fields and their defaults."""
     if as_json:
         echo(to_json(listed))
         return
@@ -41,5 +41,5 @@ def echo_listed(listed: Mapping[str, Mapping[str, Any]], about: Mapping[str, str
 
 
 def first_sentence(docstring: str | None) -> str:
-    """The first line of a docstring, without the signs of markup."""
+    """The first line of a docstring, without markup."""
     return (docstring or "").strip().partition("\n")[0].replace("`", "")

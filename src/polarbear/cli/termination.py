@@ -1,4 +1,4 @@
-"""End on Ctrl-C and SIGTERM: committed runs are kept, and the command that resumes is printed."""
+"""Handle Ctrl-C and SIGTERM: committed runs are kept, and the command that resumes is printed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from polarbear.cli.terminal import echo
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come; what is under way ends as on Ctrl-C."""
+    """SIGTERM was received; work in progress ends as on Ctrl-C."""
 
 
 @contextmanager
 def terminable() -> Generator[None]:
-    """Let SIGTERM end what is under way as Ctrl-C does, with the exit code 143; for the main thread.
+    """Let SIGTERM end work in progress as Ctrl-C does, with exit code 143; for the main thread.
 
-    A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
-    what was under way has ignored the first. Processes that are started or forked are ended by SIGTERM as ever.
+    A commit in progress is finished, studies are closed and locks released. Further SIGTERMs have no effect, unless the
+    first was ignored by the work in progress. Child processes are ended by SIGTERM as usual.
     """
     from polarbear.store.atomic import after_commit
 
@@ -46,16 +46,16 @@ def terminable() -> Generator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
-        if received and not (isinstance(ended, SystemExit) and not ended.code):  # it had not come to its end
+        if received and not (isinstance(ended, SystemExit) and not ended.code):  # it was not finished
             sys.exit(TERMINATED)
         raise
     finally:
-        over = True  # Python leaves SIG_IGN as it is when it ends, and replaces handlers by SIG_DFL
+        over = True  # at exit, Python keeps SIG_IGN but replaces handlers by SIG_DFL
         signal.signal(signal.SIGTERM, signal.SIG_IGN if received else before)
 
 
 def _unwinding() -> bool:
-    """Whether the main thread is about to end because of a `Terminated`."""
+    """Whether the main thread is unwinding because of a `Terminated`."""
     error = sys.exc_info()[1]
     while error is not None and not isinstance(error, Terminated):
         error = error.__context__
@@ -64,7 +64,7 @@ def _unwinding() -> bool:
 
 @contextmanager
 def interruptible(kept: str, again: str) -> Generator[None]:
-    """Say on Ctrl-C and SIGTERM what is kept, and the command that goes on."""
+    """On Ctrl-C and SIGTERM, print what is kept, and the command that continues."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""Algorithm configuration: spaces of what an optimizer may be set to, and the search for its best settings."""
+"""Algorithm configuration: spaces of an optimizer's settings, and the search for its best configurations."""
 
 from polarbear.configure import spaces
 from polarbear.configure.configurator import Configurator, ConfiguratorSettings, Iteration

@@ -1,4 +1,4 @@
-"""The configurator: iterations of elites and newcomers that compete on shared instances and seeds."""
+"""The configurator: iterations in which elites and newcomers compete on common instances and seeds."""
 
 from __future__ import annotations
 
@@ -33,38 +33,40 @@ Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperban
 Unit = Literal["runs", "evaluations", "seconds"]
 
 DEFAULT = "default"
-"""The name of the space's default configuration: the optimizer as it is without the space."""
+"""Name of the space's default configuration, i.e. the optimizer's own settings."""
 _ETA = 3
-"""How many configurations halving reduces to one, as Hyperband's authors recommend."""
+"""Number of configurations that successive halving reduces to one, as Hyperband's authors recommend."""
 _MOST = 40
-"""The most newcomers of one iteration."""
+"""Maximum number of newcomers in an iteration."""
 _PLANNED = ("halving", "hyperband", "random", "smac")
-"""Strategies that reckon with their whole budget from the start."""
+"""Strategies that plan their whole budget from the start."""
 
 
 @settings(kw_only=True)
 class ConfiguratorSettings:
-    """How a configurator searches.
+    """Settings of a configurator's search.
 
     Attributes:
-        budget: What the search may spend, in `unit`.
-        unit: "runs"; "evaluations"; or "seconds", those inside runs.
-        strategy: Who leaves, and where newcomers come from. "race": configurations that another one dominates over
-            time, by the posterior of `polarbear.racing.Race`; newcomers near the elites, ever nearer. With the same
-            newcomers "bootstrap", "f-race" and "t-race" compare one number, the criterion, by the Bayesian bootstrap,
-            by Friedman's test and by paired t-tests. With newcomers from anywhere "halving" keeps the best third and
-            triples the instances, "hyperband" does so from several starts, and "random" compares all on as many
-            instances. "smac" leaves the search to SMAC, see `polarbear.configure.smac`, as a baseline.
-        criterion: The number that all strategies but "race" compare.
-        target: The target of the criterion "ert".
-        newcomers: "near": children of elites, see `polarbear.configure.proposals.near`; "modelled": of many such and of
-            others from anywhere those that are best in a draw of the posterior of `fit_effects` each, by their rating
-            over the logarithm of time.
-        elites: How many configurations an iteration leaves at most.
-        first: On how many instances newcomers run before anyone leaves; each iteration adds one, up to five.
-        alpha: With which probability someone must be dominated to leave; 1 - alpha is the level of tests.
-        epsilon: As for `polarbear.racing.RaceSettings`.
-        seed: Of newcomers, of instances and of runs.
+        budget: Budget of the search, in `unit`.
+        unit: "runs", "evaluations" or "seconds"; seconds are those inside runs.
+        strategy: How configurations are dropped, and where newcomers come from. "race" drops configurations that
+            another one dominates over time, by the posterior of `polarbear.racing.Race`; newcomers are near the elites,
+            and ever nearer. With the same newcomers, "bootstrap", "f-race" and "t-race" compare a single number, the
+            criterion, by the Bayesian bootstrap, Friedman's test and paired t-tests. With newcomers from the whole
+            space, "halving" keeps the best third and triples the instances, "hyperband" does so from several starts,
+            and "random" compares all on the same number of instances. "smac" leaves the search to SMAC
+            (`polarbear.configure.smac`), as a baseline.
+        criterion: Number that all strategies except "race" compare.
+        target: Target of the criterion "ert".
+        newcomers: "near": children of elites, see `polarbear.configure.proposals.near`; "modelled": from many such
+            children and random configurations, the best ones under draws from the posterior of `fit_effects`, one per
+            draw, by their rating averaged over the logarithm of time.
+        elites: Maximum number of configurations left by an iteration.
+        first: Number of instances on which newcomers run before any configuration is dropped; each iteration adds one,
+            up to five.
+        alpha: Probability of being dominated at which a configuration is dropped; 1 - alpha is the level of tests.
+        epsilon: As in `polarbear.racing.RaceSettings`.
+        seed: Seed of newcomers, instances and runs.
     """
 
     budget: Annotated[float, real(gt=0)]
@@ -82,15 +84,15 @@ class ConfiguratorSettings:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration that is over.
+    """A completed iteration.
 
     Attributes:
-        number: From 1.
-        entrants: Those that took part, elites first.
-        elites: Those that were left, the best first.
-        instances: On how many instances the elites have run.
-        runs: Runs so far.
-        spent: What all runs so far spent, in the budget's unit.
+        number: Number of the iteration, from 1.
+        entrants: Configurations that took part, elites first.
+        elites: Configurations that were left, the best first.
+        instances: Number of instances on which the elites have run.
+        runs: Number of runs so far.
+        spent: Budget spent by all runs so far, in its unit.
     """
 
     number: int
@@ -104,12 +106,13 @@ class Iteration:
 class Configurator:
     """Searches a space for the configurations that are best at some time: ask for runs, execute them, tell the results.
 
-    Each iteration lets elites and newcomers compete, from the first instance on and with the same seeds, so that runs
-    that elites have made already cost nothing. Iterations share what is left of the budget as irace's do (López-Ibáñez
-    et al. 2016, section 3.1). All runs go up to the last timepoint. Given the same runs it decides the same.
+    In each iteration, elites and newcomers compete from the first instance on and with the same seeds, so that runs
+    that elites have already made cost nothing. The remaining budget is divided among iterations as in irace
+    (López-Ibáñez et al. 2016, section 3.1). All runs go up to the last timepoint. The same runs lead to the same
+    decisions.
 
     Args:
-        space: The space, see `polarbear.configure.spaces`.
+        space: Space of configurations, see `polarbear.configure.spaces`.
         times: (T,) strictly increasing timepoints at which configurations are compared, in evaluations.
         include: Configurations to start with besides the space's default.
         **options: See `ConfiguratorSettings`.
@@ -117,11 +120,11 @@ class Configurator:
     Attributes:
         include: Configurations to start with besides the default.
         configurations: All configurations so far, by name.
-        iterations: The iterations that are over.
+        iterations: Completed iterations.
 
     Raises:
-        ValueError: If a setting is out of range, the budget too small for a first iteration, the space has no valid
-            configuration, or one to include is not valid.
+        ValueError: If a setting is out of range, the budget is too small for a first iteration, the space has no valid
+            configuration, or a configuration to include is invalid.
     """
 
     def __init__(
@@ -154,7 +157,7 @@ class Configurator:
             )
 
     def begin_with(self, default: Configuration | None) -> None:
-        """Begin anew with this configuration as the default, as a study has it that began with another; None: without.
+        """Restart with this configuration as the default, such as that of a stored study; None for no default.
 
         Raises:
             ValueError: If the space has no valid configuration.
@@ -176,19 +179,19 @@ class Configurator:
 
     @property
     def elites(self) -> tuple[str, ...]:
-        """The configurations that the last iteration left, the best first; what to start with before the first."""
+        """The configurations left by the last iteration, the best first; before the first, those to start with."""
         return self._elites
 
     @property
     def planned(self) -> int:
-        """How many iterations the budget is divided among; 2 + log2 of the number of parameters, as irace has."""
+        """Number of iterations among which the budget is divided: 2 + log2 of the number of parameters, as in irace."""
         return 2 + int(np.log2(max(1, len(self.space.names))))
 
     def ask(self) -> list[Request]:
-        """The runs that are needed next; none when the budget is spent.
+        """The runs needed next; empty when the search is finished.
 
         Raises:
-            ValueError: If the space has a single configuration.
+            ValueError: If the space has only one configuration.
         """
         while not self.finished and not self._waiting:
             if self._contest is None:
@@ -205,10 +208,10 @@ class Configurator:
         return [self._to_the_end(each) for each in self._waiting.values()]
 
     def tell(self, runs: Iterable[Run]) -> None:
-        """Take finished runs, in any order.
+        """Take results of finished runs, in any order.
 
         Raises:
-            ValueError: If a run was not asked for, or the criterion cannot be computed.
+            ValueError: If a run was not requested, or the criterion cannot be computed.
         """
         for run in runs:
             identity = (run.key.algorithm, run.key.seed)
@@ -221,7 +224,7 @@ class Configurator:
             self.spent += _cost(run, self.settings.unit)
 
     def rankings(self, names: Iterable[str] | None = None) -> Rankings:
-        """The rankings of all runs so far; of those among some configurations if they are named."""
+        """The rankings of all runs so far, restricted to the configurations `names` if given."""
         chosen = list(names or self.configurations)
         values = np.full((1 + max(self._draws.values(), default=0), self.times.size, len(chosen)), np.nan)
         columns = {name: index for index, name in enumerate(chosen)}
@@ -233,7 +236,7 @@ class Configurator:
     def posterior(self, names: Iterable[str] | None = None) -> Posterior:
         """The posterior over time of some configurations, by default the elites and the default, from all their runs.
 
-        Elites were chosen for these runs, which flatters them: see what they are worth on instances of their own.
+        It flatters elites, which were selected by these runs; run them on fresh instances for an unbiased estimate.
         """
         default = [DEFAULT] if DEFAULT in self.configurations else []
         chosen = list(names or dict.fromkeys((*self.elites, *default)))
@@ -241,12 +244,12 @@ class Configurator:
 
     @property
     def recommended(self) -> str:
-        """The configuration to take by the runs of the search: the best elite that is safe, else the default.
+        """The configuration recommended by the runs of the search: the best elite that is safe, else the default.
 
-        An elite is safe if by these runs, which chose it among all configurations, it is not worse than the default
-        beyond ε with a probability that allows for that choice, see `polarbear.configure.recommendation`; that is
-        strict, and fresh runs, as `polarbear.study.configure` makes them, recommend elites sooner. The first elite if
-        the space has no valid default.
+        An elite is safe if it is not worse than the default by more than ε, with a probability that accounts for its
+        selection by the same runs, see `polarbear.configure.recommendation`. This is strict; with fresh runs, as made
+        by `polarbear.study.configure`, elites are recommended more readily. Without a valid default, the first elite is
+        recommended.
         """
         rivals = [name for name in self.elites if name != DEFAULT]
         if DEFAULT not in self.configurations or not rivals:
@@ -262,7 +265,7 @@ class Configurator:
         return recommend(safeties, DEFAULT, alpha=chosen.alpha, tried=tried)
 
     def criterion_terms(self, names: Iterable[str], criterion: Criterion) -> FloatArray:
-        """(P, n, 2) what runs add to a criterion, see `Criterion.terms`, on the instances on which all have run."""
+        """(P, n, 2) terms of a criterion, see `Criterion.terms`, on the instances on which all of `names` have run."""
         chosen = list(names)
         shared = [{seed for name, seed in self._runs if name == each} for each in chosen]
         seeds = sorted(set[int].intersection(*shared))
@@ -271,7 +274,7 @@ class Configurator:
         return np.array(rows).reshape(len(seeds), len(chosen), 2)
 
     def peers_terms(self, criterion: Criterion) -> FloatArray | None:
-        """(m, 2) what all runs of those in the last iteration add to a criterion, if finite; None if nothing."""
+        """(m, 2) finite terms of a criterion for all runs of the last iteration's entrants; None if there are none."""
         peers = self.iterations[-1].entrants if self.iterations else tuple(self.configurations)
         until = float(self.times[-1])
         rows = np.array([criterion.terms(run, until) for (name, _), run in sorted(self._runs.items()) if name in peers])
@@ -279,11 +282,11 @@ class Configurator:
         return finite if len(finite) else None
 
     def describe(self) -> dict[str, Any]:
-        """Timepoints, settings and what to include as plain values."""
+        """Timepoints, settings and configurations to include as plain values."""
         return {"times": self.times.tolist(), **asdict(self.settings), "include": plain_value(self.include)}
 
     def _begin(self) -> None:
-        """Begin an iteration, if the budget lets newcomers take part, or it is the first and has whom to compare."""
+        """Begin an iteration if the budget allows for newcomers, or if it is the first."""
         left, done = self.settings.budget - self.spent, len(self.iterations)
         self._share = left / max(1, self.planned - done) if self._searching_near else left
         first = self.settings.first + min(5, done)
@@ -298,7 +301,7 @@ class Configurator:
         self._contest = self._contest_of(self._entrants, first)
 
     def _another(self) -> str:
-        """Any configuration but the one to start with."""
+        """Any configuration other than those to start with."""
         for _ in range(ATTEMPTS):
             if (name := self._enter(self.space.sample(self._rng)[0])) not in self._elites:
                 return name
@@ -308,7 +311,7 @@ class Configurator:
         )
 
     def _least_budget(self) -> float:
-        """What a first iteration takes: of those to start with alone, or of a single one and a newcomer."""
+        """Minimum budget of a first iteration of the configurations to start with, or of a single one and newcomers."""
         strategy, count = self.settings.strategy, len(self.configurations)
         if count > 1:
             runs = count * (4 if strategy == "random" else 1)
@@ -321,9 +324,9 @@ class Configurator:
         return self.settings.strategy not in _PLANNED
 
     def _newcomers(self, first: int) -> list[Configuration]:
-        """Newcomers for half of the iteration's runs; the other half decides among those who are left."""
+        """Newcomers for half of the iteration's runs; the other half decides among the configurations that are left."""
         done, rng = len(self.iterations), self._rng
-        if self.settings.strategy == "smac":  # has newcomers of its own
+        if self.settings.strategy == "smac":  # brings its own newcomers
             return []
         if not self._searching_near:
             starts = self._starts()
@@ -344,9 +347,10 @@ class Configurator:
         return most_promising(fitted, pool, self.configurations.values())
 
     def _starts(self) -> list[tuple[int, int]]:
-        """With how many configurations, and on how many instances, each iteration of a strategy of halving starts.
+        """Numbers of configurations and of instances with which each iteration of a halving strategy starts.
 
-        Hyperband has several: ever fewer configurations on ever more instances (Li et al. 2018, algorithm 1).
+        Hyperband has several iterations, with fewer and fewer configurations on more and more instances (Li et al.
+        2018, algorithm 1).
         """
         per_run = 1.0 if self.settings.unit == "runs" else float(self.times[-1])
         runs, first = int(self.settings.budget / per_run), self.settings.first
@@ -401,7 +405,7 @@ class Configurator:
         )
 
     def _expected(self) -> float:
-        """What a run is expected to cost; 0 if that is not known yet."""
+        """Expected cost of a run; 0 if not yet known."""
         if self.settings.unit == "runs":
             return 1.0
         if self._runs:
@@ -415,7 +419,7 @@ class Configurator:
         return cost <= left and (self.spent + cost <= before + self._share or self.spent == before)
 
     def _end(self) -> None:
-        """End the iteration with those that are left; the search too, if there was no room for a run."""
+        """End the iteration with the configurations that are left, or the search if there was no budget for a run."""
         contest, self._contest = self._contest, None
         if contest is None or self.spent == (self.iterations[-1].spent if self.iterations else 0.0):
             self.finished = True
@@ -428,7 +432,7 @@ class Configurator:
         self.iterations = (*self.iterations, over)
 
     def _enter(self, configuration: Configuration) -> str:
-        """The name of a configuration, which is the same in every study."""
+        """Register a configuration, and return its name, which is the same in every study."""
         if configuration == self.configurations.get(DEFAULT):
             return DEFAULT
         text = json.dumps(configuration, sort_keys=True, default=str)

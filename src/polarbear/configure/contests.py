@@ -1,7 +1,7 @@
-"""Contests among a few configurations: which of them are worth keeping, on as few runs as will do.
+"""Contests among a few configurations: which of them are worth keeping, on as few runs as suffice.
 
-All ask for runs and are told their results, as `polarbear.racing.Race` does: instance by instance, each configuration
-on the same instances with the same seeds. A contest never ends by its budget; whoever drives it may stop it any time.
+All ask for runs and are told the results, as `polarbear.racing.Race` is: instance by instance, with all configurations
+on the same instances and with the same seeds. A contest has no budget of its own; its driver may stop it at any time.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from polarbear.racing import Race, Request
 from polarbear.records import FloatArray, Run, RunKey
 
 Rule = Callable[[FloatArray], FloatArray]
-"""From the terms of a criterion, (P, n, 2), to a score of each configuration: negative for those to drop, else higher
-for better ones."""
+"""A function from the terms of a criterion, (P, n, 2), to a score for each configuration: negative for those to drop,
+otherwise higher for better ones."""
 
 
 class Contest(Protocol):
-    """What decides among configurations."""
+    """A procedure that selects configurations."""
 
     def ask(self) -> Sequence[Request]:
-        """The runs that it waits for; none once it is decided."""
+        """The runs needed next; empty once the contest is decided."""
         ...
 
     def tell(self, runs: Iterable[Run]) -> object:
-        """Take these runs."""
+        """Take the results of these runs."""
         ...
 
     def survivors(self, most: int) -> tuple[str, ...]:
-        """The configurations that are left, the best first, and no more than `most`."""
+        """The remaining configurations, the best first, at most `most`."""
         ...
 
 
 class RaceContest:
-    """A race to the anytime Pareto set: a configuration leaves once another one dominates it with confidence."""
+    """A race to the anytime Pareto set: a configuration is dropped once another one dominates it with confidence."""
 
     def __init__(self, race: Race) -> None:
         self.race = race
 
     def ask(self) -> Sequence[Request]:
-        """As for `Contest`."""
+        """As in `Contest`."""
         return self.race.ask()
 
     def tell(self, runs: Iterable[Run]) -> object:
-        """As for `Contest`."""
+        """As in `Contest`."""
         return self.race.tell(runs)
 
     def survivors(self, most: int) -> tuple[str, ...]:
-        """The candidates that together are best at all times: each adds most to those before it."""
+        """The candidates that together are best at all times, in the order of `portfolio`."""
         return portfolio(self.race.posterior, self.race.pareto_set, most)
 
 
 def portfolio(posterior: Posterior, candidates: Sequence[str], most: int) -> tuple[str, ...]:
-    """The candidates in the order in which each adds most to those before it, evenly over the logarithm of time.
+    """The candidates in greedy order, each adding most to the set of those before it, uniformly over log time.
 
-    A set is worth the mean, over draws and timepoints, of the highest rating in it.
+    The value of a set is the mean, over draws and timepoints, of the highest rating in it.
     """
     columns = {name: posterior.draws[:, :, posterior.index(name)] for name in candidates}
     weights = time_weights(posterior.times)
@@ -74,15 +74,15 @@ def portfolio(posterior: Posterior, candidates: Sequence[str], most: int) -> tup
 
 
 class RankedContest:
-    """Configurations compared by one number, instance after instance; a rule says who leaves.
+    """A comparison of configurations by one number, instance after instance; a rule decides which are dropped.
 
     Args:
-        names: The configurations.
-        criterion: The number.
-        rule: Who leaves after each step.
-        steps: How many instances there are after each step.
-        until: How far each run goes.
-        seed_of: The seed of all runs on an instance.
+        names: Names of the configurations.
+        criterion: Number to compare.
+        rule: Rule applied after each step.
+        steps: Number of instances after each step.
+        until: Number of evaluations of each run.
+        seed_of: Function that gives the seed of all runs on an instance.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class RankedContest:
         self._terms: dict[tuple[str, int], tuple[float, float]] = {}
 
     def ask(self) -> Sequence[Request]:
-        """As for `Contest`."""
+        """As in `Contest`."""
         if self._next <= self._drawn or (self._drawn and len(self._alive) < 2):
             return []
         return [
@@ -113,7 +113,7 @@ class RankedContest:
         ]
 
     def tell(self, runs: Iterable[Run]) -> object:
-        """As for `Contest`."""
+        """As in `Contest`."""
         for run in runs:
             self._terms[run.key.algorithm, run.key.seed] = self._criterion.terms(run, self._until)
         if self.ask():
@@ -124,7 +124,7 @@ class RankedContest:
         self._alive = tuple(self._alive[index] for index in map(int, order) if scores[index] >= 0)
 
     def survivors(self, most: int) -> tuple[str, ...]:
-        """As for `Contest`."""
+        """As in `Contest`."""
         return self._alive[:most]
 
     def _matrix(self) -> FloatArray:
@@ -133,31 +133,31 @@ class RankedContest:
 
 
 def _order(losses: FloatArray) -> FloatArray:
-    """Scores of configurations by their losses: above 0, the lowest loss the highest."""
+    """Positive scores of configurations by their losses: the lowest loss has the highest score."""
     from scipy import stats  # slow to import
 
     return 1.0 + losses.size - stats.rankdata(losses)
 
 
 def _ratios(terms: FloatArray) -> FloatArray:
-    """(n,) the criterion of each configuration."""
+    """(n,) criterion of each configuration."""
     above, below = terms.sum(axis=0).T
     with np.errstate(divide="ignore"):
         return np.where(below > 0, above / below, np.inf)
 
 
 def _finite(terms: FloatArray) -> NDArray[np.bool_]:
-    """(P, n) which runs have a finite loss."""
+    """(P, n) whether runs have a finite loss."""
     return np.asarray(np.isfinite(terms).all(axis=-1), dtype=np.bool_)
 
 
 def _finite_ratios(terms: FloatArray) -> FloatArray:
-    """(n,) the criterion of each configuration over its runs with a finite loss."""
+    """(n,) criterion of each configuration over its runs with a finite loss."""
     return _ratios(np.where(_finite(terms)[..., np.newaxis], terms, 0.0))
 
 
 def keep_all(terms: FloatArray) -> FloatArray:
-    """Nobody leaves; ordered by the criterion, among those with infinite losses by how many these are first."""
+    """Keep all, ordered first by the number of infinite losses, then by the criterion over the finite ones."""
     from scipy import stats  # slow to import
 
     infinite = (~_finite(terms)).sum(axis=0)
@@ -165,7 +165,7 @@ def keep_all(terms: FloatArray) -> FloatArray:
 
 
 def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
-    """The best 1/η stay: successive halving (Jamieson and Talwalkar 2016)."""
+    """Keep the best 1/η: successive halving (Jamieson and Talwalkar 2016)."""
     scores = keep_all(terms)
     kept = max(1, int(scores.size / eta))
     dropped = np.argsort(-scores, kind="stable")[kept:]
@@ -174,17 +174,17 @@ def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
 
 
 def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.02) -> FloatArray:
-    """Those stay of whom one is the best with probability α, as few as will do.
+    """Keep the smallest set that contains the best configuration with probability α.
 
-    Only the one with the least posterior mean stays once choosing it is expected to cost no more than a share,
-    `tolerance`, of the standard deviation of all runs so far, which unlike a share of the mean does not depend on where
-    losses have their 0. By the Bayesian bootstrap over instances, with all runs so far as the pool.
+    Keep only the one with the least posterior mean once the expected cost of choosing it is at most `tolerance` times
+    the standard deviation of all runs so far; unlike a share of the mean, this does not depend on the zero of the
+    losses. The posterior is the Bayesian bootstrap over instances, with all runs so far as the pool.
     """
     pool = terms[_finite(terms)]
     draws = bootstrap_means(terms, rng, 500, pool=pool if len(pool) else None)
     means, scores = draws.mean(axis=0), np.full(terms.shape[1], -1.0)
     best, order = int(means.argmin()), _order(means)
-    if not np.isfinite(means[best]):  # no success yet, which says nothing
+    if not np.isfinite(means[best]):  # no success yet, hence no information
         return keep_all(terms)
     chance = np.bincount(draws.argmin(axis=1), minlength=scores.size) / len(draws)
     likely = np.argsort(-chance, kind="stable")
@@ -196,16 +196,16 @@ def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, 
 
 
 def deviation(pool: FloatArray) -> float:
-    """The standard deviation of what runs (m, 2) say of their common criterion, for a ratio to the first order."""
+    """Standard deviation of the terms of runs (m, 2) about their common criterion; for a ratio, to first order."""
     above, below = pool.T
     return float((above - above.sum() / below.sum() * below).std() / below.mean())
 
 
 def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
-    """F-race: after a significant Friedman test those leave that rank significantly behind the best.
+    """F-race: after a significant Friedman test, drop configurations that rank significantly behind the best.
 
-    Birattari et al. 2002 and Conover 1999, section 5.8, equations 6 and 7, there with the rank sums R_j, and for two
-    configurations the Wilcoxon signed-rank test. Runs without a value rank last, alike.
+    Birattari et al. 2002; Conover 1999, section 5.8, equations 6 and 7, with rank sums R_j; for two configurations the
+    Wilcoxon signed-rank test. Runs without a value share the last rank.
     """
     from scipy import stats  # slow to import
 
@@ -229,10 +229,9 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
 
 
 def _keep_by_wilcoxon(losses: FloatArray, level: float) -> FloatArray:
-    """Of two the worse one leaves if the signed-rank test is significant, by whose rank sums they are ordered.
+    """Drop the worse of two configurations if the signed-rank test is significant; they are ordered by rank sums.
 
-    Where only one has an infinite loss, this is the largest difference, all of these alike; where both have, there is
-    none.
+    If only one loss is infinite, the difference ranks as largest, tied with all such; if both are, it is zero.
     """
     from scipy import stats  # slow to import
 
@@ -251,22 +250,23 @@ def _keep_by_wilcoxon(losses: FloatArray, level: float) -> FloatArray:
 
 
 def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
-    """t-race: those leave whose mean is significantly worse than the best's, by paired tests without correction.
+    """t-race: drop configurations whose mean is significantly worse than the best one's, by uncorrected paired t-tests.
 
-    Of a criterion that is a ratio, such as the expected running time, a difference is tested by the terms a and b of
-    its numerator and denominator: those of a - R b, with the best one's ratio R, are above 0 on average for one whose
-    ratio is larger, also if it had no success yet, and differ as the losses a do where b is 1.
+    For a ratio criterion such as the expected running time, with terms a and b of numerator and denominator,
+    differences of a - R b are tested, where R is the best configuration's ratio. Their mean is positive for a
+    configuration with a larger ratio, even if it had no success yet, and where b is 1 they equal differences of the
+    losses a.
 
-    One with an infinite loss where the best has a finite one leaves without a test, as its mean is infinite, unless the
-    best has such a loss as well where it has none; then, as elsewhere, only instances with finite losses of both are
-    tested. The best has the fewest infinite losses.
+    A configuration with an infinite loss where the best has a finite one has an infinite mean and is dropped without a
+    test, unless the best also has an infinite loss where it has a finite one. Then, as in all other cases, only
+    instances with finite losses of both are tested. The best has the fewest infinite losses.
     """
     from scipy import stats  # slow to import
 
     scores = keep_all(terms)
     best = int(np.argmax(scores))
     ratio = float(_finite_ratios(terms)[best])
-    if not np.isfinite(ratio):  # no success yet, which says nothing
+    if not np.isfinite(ratio):  # no success yet, hence no information
         return scores
     finite = _finite(terms)
     worth = np.where(finite, terms[..., 0] - ratio * terms[..., 1], 0.0)
@@ -276,7 +276,7 @@ def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
         if lost.any() and not won.any():
             scores[rival] = -1.0
         elif differences.size > 1 and differences.mean() > 0:
-            with np.errstate(divide="ignore"):  # differences that are all the same
+            with np.errstate(divide="ignore"):  # all differences are the same
                 statistic = differences.mean() / (differences.std(ddof=1) / np.sqrt(differences.size))
             if 2 * stats.t.sf(statistic, differences.size - 1) < level:
                 scores[rival] = -1.0

@@ -1,4 +1,4 @@
-"""What runs are worth as one number, for those who want configurations compared by a mean (Vermetten 2025, ch. 4)."""
+"""The quality of runs as a single number, for comparing configurations by a mean (Vermetten 2025, ch. 4)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polarbear.validation import choice, real, settings
 CriterionName = Literal["mean-aocc", "final", "ert"]
 
 PRECISIONS = Bounds(1e-8, 100, log=True)
-"""Between which the area over the convergence curve is taken, as in the thesis' section 2.4."""
+"""Range of precisions for the area over the convergence curve, as in section 2.4 of the thesis."""
 
 PRIOR_INSTANCES = 4
-"""How many instances the pool of `bootstrap_means` weighs."""
+"""Weight of the pool in `bootstrap_means`, in instances."""
 
 
 class UnknownOptimum(ValueError):  # noqa: N818 - states what is wrong
@@ -25,31 +25,31 @@ class UnknownOptimum(ValueError):  # noqa: N818 - states what is wrong
 
 @settings
 class Criterion:
-    """One number for each configuration, over its runs; lower is better.
+    """A single number for each configuration, over its runs; lower is better.
 
     Attributes:
-        name: "mean-aocc": the mean of one less the area over the convergence curve, between precisions of 100 and 1e-8
+        name: "mean-aocc": the mean of one minus the area over the convergence curve, between precisions of 100 and 1e-8
             on a logarithmic scale; "final": the mean precision at the end; "ert": the expected running time.
-        target: The precision that "ert" is the expected running time to.
+        target: Target precision of "ert".
     """
 
     name: Annotated[CriterionName, choice("mean-aocc", "final", "ert")] = "mean-aocc"
     target: Annotated[float, real()] = 1e-8
 
     def terms(self, run: Run, until: float) -> tuple[float, float]:
-        """What a run adds to the criterion's numerator and to its denominator, which counts runs, or successes.
+        """The run's terms of the criterion's numerator and denominator; the latter counts runs, or successes.
 
-        A run that ended by itself, also by failing, keeps what it had found, as in a race. Of one that was cut short,
-        such as by the time limit, the race does not know what would have come, and leaves it out from then on. A number
-        needs a value, and whoever is slow must not gain by it: from then on such a run counts as one that found
-        nothing, and its value at the end is infinite.
+        A run that ended by itself, even by failing, keeps what it found, as in a race. For a run that was cut short,
+        e.g. by a time limit, a race leaves the unknown rest out. A single number needs a value, however, and slow
+        algorithms must not gain: from then on, such a run counts as having found nothing, and its final value is
+        infinite.
 
         Args:
             run: The run.
-            until: How many evaluations it was asked for.
+            until: Number of evaluations requested.
 
         Raises:
-            UnknownOptimum: If the optimum is needed and unknown.
+            UnknownOptimum: If the optimum is needed but unknown.
         """
         if run.optimum is None and self.name != "final":
             raise UnknownOptimum(
@@ -75,18 +75,18 @@ def bootstrap_means(
 ) -> FloatArray:
     """Draws of the criterion of each configuration, by the Bayesian bootstrap over instances (Rubin 1981).
 
-    With a pool the posterior is that of a Dirichlet process whose base measure is the pool, with a weight of four
-    instances (Ferguson 1973): few runs do not pass for certainty, and the mean of the best, which was partly lucky, is
-    drawn towards the others'.
+    With a pool, the posterior is that of a Dirichlet process whose base measure is the pool, with a weight of four
+    instances (Ferguson 1973). Thus a few runs do not count as certainty, and the mean of the best configuration, which
+    was partly lucky, is shrunk towards the others'.
 
     Args:
-        terms: (P, n, 2): what each instance's run of each configuration adds, see `Criterion.terms`.
-        rng: For the weights.
-        draws: How many draws, D.
-        pool: (m, 2): what runs of such configurations add, from which the prior draws.
+        terms: (P, n, 2) terms of each configuration's run on each instance, see `Criterion.terms`.
+        rng: Random generator for the weights.
+        draws: Number of draws D.
+        pool: (m, 2) terms of similar configurations' runs, from which the prior draws.
 
     Returns:
-        (D, n); +inf where no run was a success.
+        (D, n) draws; +inf where no run succeeded.
     """
     weights = np.maximum(rng.standard_exponential((draws, len(terms))), 1e-12)
     sums = np.tensordot(weights, terms, axes=1)

@@ -1,8 +1,8 @@
-"""Which option matters when: a Plackett–Luce model whose log ratings are sums of the effects of options.
+"""Which option matters when: a Plackett–Luce model whose log ratings are sums of effects of options.
 
-The log rating of configuration c at time t is x_c β(t): an effect for each option, a line and a parabola for each
-number, and products of options where pairs are asked for. All runs take part, whoever won, so that nothing rests on
-counts of elites (Vermetten 2025, section 4.2, counts those).
+The log rating of configuration c at time t is x_c β(t): one effect for each option, a line and a parabola for each
+number, and, on request, products of options for pairs of modules. All runs are used, not only those of winners, rather
+than counts of elites as in Vermetten 2025, section 4.2.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from polarbear.records import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Coefficients that share a prior: of a module's options, of a number, or of the products of two modules' options.
+    """Coefficients with a common prior: those of a module's options, of a number, or of products of two modules.
 
     Attributes:
-        names: The parameter, or both modules of a pair.
-        options: What each coefficient belongs to: an option, for a pair one of each module; empty for a number, which
-            has a line and a parabola.
-        columns: Where the coefficients are.
+        names: Name of the parameter, or of both modules of a pair.
+        options: Option that each coefficient belongs to, for a pair one of each module; empty for a number, which has a
+            line and a parabola.
+        columns: Columns of the coefficients.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The name of the parameter; of a pair both."""
+        """The name of the parameter, or of both parameters of a pair."""
         return " & ".join(self.names)
 
 
@@ -47,13 +47,12 @@ class Effects:
     """The posterior of the effects of a space's options on log ratings; made by `fit_effects`.
 
     Attributes:
-        space: The space.
-        times: (T,) the timepoints.
-        draws: (D, T, k) the coefficients β; joint over time.
-        groups: What the coefficients belong to: each parameter, and each pair of modules whose options may help or
-            hinder each other.
-        scales: For each module, number and pair the standard deviation of the prior of its coefficients, as estimated,
-            at the timepoint at which they are largest.
+        space: Space of configurations.
+        times: (T,) timepoints.
+        draws: (D, T, k) draws of the coefficients β, joint over time.
+        groups: Groups of coefficients: each parameter, and each pair of modules whose options may interact.
+        scales: For each module, number and pair, the estimated prior standard deviation of its coefficients, at the
+            timepoint at which they are largest.
     """
 
     space: Space
@@ -63,10 +62,10 @@ class Effects:
     scales: Mapping[str, float]
 
     def of(self, name: str) -> dict[str, Band]:
-        """The effect of each option of a module beside the mean of its options; of a number, of being at an end.
+        """The effect of each option of a module relative to their mean; for a number, of its ends and middle.
 
         Returns:
-            By option; of a number ``"lowest"``, ``"middle"`` and ``"highest"``, beside their mean.
+            Effects by option; for a number ``"lowest"``, ``"middle"`` and ``"highest"``, relative to their mean.
 
         Raises:
             ValueError: If the space has no such parameter.
@@ -82,17 +81,17 @@ class Effects:
     def importance(self) -> dict[str, Band]:
         """The share of each module, number and pair in the variance of log ratings, over uniform configurations.
 
-        Conditions are left aside: each is taken as if always active. ``positive`` is the probability that it has the
-        largest share.
+        Conditions are ignored: each parameter is treated as always active. ``positive`` is the probability that it has
+        the largest share.
         """
         parts = {group.label: self._contributions(group).var(axis=-1) for group in self.groups}
         total = np.maximum(np.sum(list(parts.values()), axis=0), np.finfo(float).tiny)
         return Band.of_shares({name: part / total for name, part in parts.items()})
 
     def contributions(self, configuration: Mapping[str, Any]) -> dict[str, FloatArray]:
-        """(D, T) draws of what each parameter adds to a configuration's log rating, beside its module's mean option.
+        """(D, T) draws of each parameter's contribution to a configuration's log rating, relative to its mean option.
 
-        A number adds what it does beside the mean over its range; pairs are left aside.
+        The contribution of a number is relative to the mean over its range; pairs are ignored.
         """
         (row,) = _design(self.space, self.groups, [configuration])
         contributions = dict[str, FloatArray]()
@@ -108,7 +107,7 @@ class Effects:
         return self.draws @ _design(self.space, self.groups, configurations).T
 
     def _contributions(self, group: Group) -> FloatArray:
-        """(D, T, levels) what a group adds to log ratings: by options; of a number at its ends and in the middle."""
+        """(D, T, levels) contribution of a group to log ratings: by option, or at a number's ends and middle."""
         own = self.draws[:, :, group.columns]
         return own if group.options else own @ np.stack(_curve(np.array([0.0, 0.5, 1.0])))
 
@@ -124,20 +123,20 @@ def fit_effects(
 ) -> Effects:
     """Infer the effects of options from rankings of configurations.
 
-    A regression (see `polarbear.inference.model.regression`): the scales of effects are estimated, those of a module,
-    number or pair together, so that what does not matter shrinks to 0, and rankings which repeat themselves over time
-    do not count as new. Ties count as all their orders; of ties of more than three, twelve orders take part.
+    This is a regression (see `polarbear.inference.model.regression`). The scales of effects are estimated, with a
+    common one for a module, number or pair, so that irrelevant ones shrink to 0; rankings that repeat themselves over
+    time do not count as new. Ties count as all their orders; for ties of more than three, twelve orders are used.
 
     Args:
-        space: The space of the configurations.
-        configurations: By name; all that the rankings rank.
-        rankings: At least two instances.
-        pairs: Pairs of modules whose options may help or hinder each other.
-        draws: How many draws, D.
-        rng: For all draws.
+        space: Space of the configurations.
+        configurations: All ranked configurations, by name.
+        rankings: Rankings on at least two instances.
+        pairs: Pairs of modules whose options may interact.
+        draws: Number of draws D.
+        rng: Random generator for all draws.
 
     Raises:
-        ValueError: If a configuration is missing, there are fewer than two instances, or a pair is not of modules.
+        ValueError: If a configuration is missing, there are fewer than two instances, or a pair is not one of modules.
     """
     if missing := [name for name in rankings.algorithms if name not in configurations]:
         raise ValueError(f"rankings have the configuration {missing[0]!r}, which configurations lacks")
@@ -159,7 +158,7 @@ def _curve(at: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _groups(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
-    """The groups of coefficients: of each parameter, then of each pair."""
+    """The groups of coefficients: one per parameter, then one per pair."""
     options = {name: space.options(name) for name in space.names}
     owned: list[tuple[tuple[str, ...], tuple[Any, ...]]] = [((name,), options[name]) for name in space.names]
     for pair in pairs:
@@ -174,7 +173,7 @@ def _groups(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[Group, ...]
 
 
 def _design(space: Space, groups: Sequence[Group], configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
-    """(n, k) x, as the groups name its columns; numbers that are not active count as in the middle."""
+    """(n, k) design matrix x, with columns as in the groups; inactive numbers are treated as at their middle."""
     ends = np.cumsum([len(space.options(name)) or 1 for name in space.names])
     encoded = dict(zip(space.names, np.split(space.encode(configurations), ends[:-1], axis=1), strict=True))
     parts: list[FloatArray] = []
@@ -191,13 +190,13 @@ def _design(space: Space, groups: Sequence[Group], configurations: Sequence[Mapp
 
 
 class _Design:
-    """Log ratings x β, the same on all instances."""
+    """Log ratings x β, which are the same on all instances."""
 
     def __init__(self, x: FloatArray, kinds: IntArray) -> None:
         self._x, self.kinds = x, kinds
 
     def ratings(self, coefficients: FloatArray) -> FloatArray:
-        """See `polarbear.inference.model.regression.Design`, as for all methods."""
+        """As in `polarbear.inference.model.regression.Design`, like all methods."""
         return (coefficients @ self._x.T)[:, np.newaxis]
 
     def scores(self, by_rating: FloatArray) -> FloatArray:

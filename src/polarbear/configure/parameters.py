@@ -1,4 +1,4 @@
-"""Parameters of ConfigSpace: options as a class of optimizers declares them, ranges and conditions, checked."""
+"""ConfigSpace parameters from the options that a class of optimizers declares, ranges and conditions, with checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
     """The options that a class declares for one of its arguments.
 
     Raises:
-        FieldError: If it declares none.
+        FieldError: If it declares no options.
     """
     if options := _options_of(make, name):
         return options
@@ -26,7 +26,7 @@ def declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
 
 
 def _options_of(make: type[Any], name: str) -> tuple[Any, ...]:
-    """The options that a class declares for one of its arguments, the default first where it is a switch; or none."""
+    """The options that a class declares for an argument, the default first for a switch; empty if there are none."""
     hint = typing.get_type_hints(make, include_extras=True).get(name)
     bare, *marks = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
     if bare is bool:
@@ -41,10 +41,10 @@ def _options_of(make: type[Any], name: str) -> tuple[Any, ...]:
 
 
 def categorical(make: type[Any], name: str, options: Any, default: Any) -> Any:
-    """A parameter with options.
+    """A categorical parameter.
 
     Raises:
-        FieldError: If these are no list, or not what the class declares.
+        FieldError: If the options are not a list, or not among those that the class declares.
     """
     import ConfigSpace
 
@@ -64,10 +64,10 @@ def categorical(make: type[Any], name: str, options: Any, default: Any) -> Any:
 
 
 def number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
-    """A parameter with a range of numbers.
+    """A numerical parameter with a range.
 
     Raises:
-        FieldError: If this is no range, or of fractions where the class declares whole numbers.
+        FieldError: If this is not a range, or a range of fractions where the class declares integers.
     """
     import ConfigSpace
 
@@ -95,10 +95,10 @@ def number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
 
 
 def condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
-    """That a parameter is active only beside options of others.
+    """The condition that a parameter is active only with certain options of other parameters.
 
     Raises:
-        FieldError: If the space lacks one of them or such an option, or there are none.
+        FieldError: If the space lacks one of these parameters or options, or none are given.
     """
     import ConfigSpace
 

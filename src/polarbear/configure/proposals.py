@@ -1,4 +1,4 @@
-"""Where new configurations come from: anywhere in the space, or near those that did best."""
+"""Proposals of new configurations: from the whole space, or near the best ones so far."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from polarbear.select import preference_weights
 def near(
     space: Space, elites: Sequence[Mapping[str, Any]], rng: np.random.Generator, size: int, *, spread: float
 ) -> list[Configuration]:
-    """Valid configurations near elites, the better ones more often (López-Ibáñez et al. 2016, section 3.1).
+    """Draw valid configurations near elites, the better ones more often (López-Ibáñez et al. 2016, section 3.1).
 
-    A parent is drawn with a probability that falls linearly with its rank. An option is the parent's with probability
-    1 - `spread`, else any; a number is normal around the parent's, with the standard deviation `spread` of half its
-    range, cut off at the ends.
+    A parent is drawn with a probability that decreases linearly with its rank. An option is the parent's with
+    probability 1 - `spread`, else a random one; a number is normal around the parent's value, with a standard deviation
+    of `spread` times half its range, truncated at the ends.
 
     Args:
-        space: The space.
+        space: Space of configurations.
         elites: At least one configuration, the best first.
-        rng: For all draws.
-        size: How many.
-        spread: From 0, the parent itself, to 1.
+        rng: Random generator for all draws.
+        size: Number of configurations.
+        spread: From 0, for copies of the parent, to 1.
 
     Raises:
         ValueError: If no valid configuration is found near an elite.
@@ -39,9 +39,9 @@ def near(
 def recombined(
     space: Space, elites: Sequence[Mapping[str, Any]], rng: np.random.Generator, size: int, *, spread: float
 ) -> list[Configuration]:
-    """Valid configurations that take each parameter from one of two elites, and vary it as `near` does.
+    """Draw valid configurations that take each parameter from one of two elites, and vary it as `near` does.
 
-    Args and errors as for `near`; a single elite has children of its own.
+    Args and errors as in `near`; a single elite is both parents.
     """
     count = min(2, len(elites))
     couples = [rng.choice(len(elites), size=count, replace=False, p=_falling(len(elites))) for _ in range(size)]
@@ -49,7 +49,7 @@ def recombined(
 
 
 def _falling(count: int) -> FloatArray:
-    """(count,) probabilities that fall linearly."""
+    """(count,) linearly decreasing probabilities."""
     falling = np.arange(count, 0, -1)
     return falling / falling.sum()
 
@@ -57,9 +57,9 @@ def _falling(count: int) -> FloatArray:
 def most_promising(
     effects: Effects, pool: Sequence[Configuration], known: Iterable[Mapping[str, Any]]
 ) -> list[Configuration]:
-    """For each draw of the effects the configuration of the pool with the highest rating, none twice (Thompson 1933).
+    """For each draw of the effects, the configuration of the pool with the highest rating, each once (Thompson 1933).
 
-    Ratings are means over the logarithm of time.
+    Ratings are averaged over the logarithm of time.
     """
     tried = list(known)
     untried = [each for index, each in enumerate(pool) if each not in tried and each not in pool[:index]]
@@ -72,7 +72,7 @@ def most_promising(
 
 
 def time_weights(times: FloatArray) -> FloatArray:
-    """(T,) weights that are even over the logarithm of time."""
+    """(T,) weights that are uniform over the logarithm of time."""
     return preference_weights("log-uniform", times) if times.size > 1 else np.ones(1)
 
 
@@ -93,7 +93,7 @@ def _child(
 
 
 def _varied(parameter: Any, value: Any, rng: np.random.Generator, spread: float) -> Any:
-    """A parameter's value near its parent's; any legal one if the parent has none."""
+    """A parameter's value near its parent's; any legal value if the parent has none."""
     options = getattr(parameter, "choices", None)
     if options is not None:
         return value if value is not None and rng.random() >= spread else options[int(rng.integers(len(options)))]

@@ -1,7 +1,7 @@
-"""How much chance there is in comparing configurations, by resampling losses that were recorded.
+"""The role of chance in comparing configurations, by resampling recorded losses.
 
-Vermetten 2025, section 4.3.1. Losses are an array (n, R): R of each of n configurations, the lower the better. Their
-means are taken for the truth; samples are drawn with replacement.
+Vermetten 2025, section 4.3.1. Losses are an array (n, R), R of each of n configurations, to be minimized. Their means
+are taken as the truth; samples are drawn with replacement.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from polarbear.validation import whole_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSizes:
-    """What comes of choosing the configuration with the least mean of a sample; made by `sample_sizes`.
+    """The result of choosing the configuration with the least sample mean; made by `sample_sizes`.
 
     Attributes:
-        sizes: The (S,) sizes of the samples.
-        loss: (S, repeats) by which share the chosen one's true mean exceeds the least.
-        underestimation: (S, repeats) by which share the chosen one's sample mean is below its true mean.
+        sizes: (S,) sample sizes.
+        loss: (S, repeats) relative excess of the chosen configuration's true mean over the least true mean.
+        underestimation: (S, repeats) relative amount by which its sample mean is below its true mean.
     """
 
     sizes: tuple[int, ...]
@@ -38,16 +38,16 @@ class SampleSizes:
 def sample_sizes(
     losses: ArrayLike, sizes: Sequence[int] = (2, 5, 10, 15, 25, 50), *, repeats: int = 5000, rng: np.random.Generator
 ) -> SampleSizes:
-    """What comes of choosing the configuration with the least mean of a sample, figures 4.21 and 4.22.
+    """Simulate choosing the configuration with the least sample mean, figures 4.21 and 4.22.
 
     Args:
-        losses: (n, R), see the module.
-        sizes: Sizes of the samples.
-        repeats: How often each is drawn.
-        rng: For all draws.
+        losses: (n, R) losses, see the module.
+        sizes: Sample sizes.
+        repeats: Number of samples of each size.
+        rng: Random generator for all draws.
 
     Raises:
-        ValueError: If losses are no such array, or a mean is not above 0.
+        ValueError: If losses are not such an array, or a mean is not positive.
     """
     values = _checked(losses)
     truth = _means(values)
@@ -62,13 +62,13 @@ def sample_sizes(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """How often procedures decide rightly between two configurations; made by `decide_pairs`.
+    """How often procedures correctly decide between two configurations; made by `decide_pairs`.
 
     Attributes:
-        difference: (m,) by which share the higher true mean of each pair exceeds the lower.
-        right: (m,) share of right decisions by procedure: ``"means"``, ``"means of normal samples"``, ``"t-test"`` and
-            ``"rank-sum test"``.
-        wrong: (m,) share of wrong ones by procedure; the others were inconclusive.
+        difference: (m,) relative difference of the true means of each pair.
+        right: For each procedure, (m,) share of correct decisions: ``"means"``, ``"means of normal samples"``,
+            ``"t-test"`` and ``"rank-sum test"``.
+        wrong: For each procedure, (m,) share of wrong decisions; the rest is inconclusive.
     """
 
     difference: FloatArray
@@ -79,20 +79,20 @@ class Decisions:
 def decide_pairs(
     losses: ArrayLike, *, size: int = 15, repeats: int = 500, level: float = 0.05, rng: np.random.Generator
 ) -> Decisions:
-    """How often samples of two configurations lead to the right decision, for all pairs; figures 4.24 and 4.25.
+    """How often samples of two configurations lead to the correct decision, for all pairs; figures 4.24 and 4.25.
 
-    Means always decide. Tests do where one of the two one-sided tests rejects. Normal samples have the mean and the
+    Means always decide. Tests decide if one of the two one-sided tests rejects. Normal samples have the mean and
     standard deviation of the recorded losses.
 
     Args:
-        losses: (n, R), see the module.
-        size: How many losses of each are sampled.
-        repeats: How often.
-        level: Of each one-sided test.
-        rng: For all draws.
+        losses: (n, R) losses, see the module.
+        size: Sample size for each configuration.
+        repeats: Number of samples.
+        level: Level of each one-sided test.
+        rng: Random generator for all draws.
 
     Raises:
-        ValueError: If losses are no such array, or a mean is not above 0.
+        ValueError: If losses are not such an array, or a mean is not positive.
     """
     values = _checked(losses)
     truth, deviation = _means(values), values.std(axis=1)
@@ -120,18 +120,18 @@ def race_samples(
     """Race configurations on resampled losses.
 
     Args:
-        losses: (n, R), see the module.
-        rule: Who leaves after each step, see `polarbear.configure.contests`.
-        steps: How many losses of each there are after each step.
-        leave: The race ends once no more than so many are left.
-        most: It ends as well before more than so many losses would have been sampled.
-        rng: For all draws.
+        losses: (n, R) losses, see the module.
+        rule: Rule applied after each step, see `polarbear.configure.contests`.
+        steps: Number of losses per configuration after each step.
+        leave: Number of remaining configurations at which the race ends.
+        most: Maximum number of sampled losses; the race ends before exceeding it.
+        rng: Random generator for all draws.
 
     Returns:
-        The configuration with the least sampled mean of those that are left, and how many losses were sampled.
+        Index of the remaining configuration with the least sample mean, and number of losses sampled.
 
     Raises:
-        ValueError: If losses are no such array, or the first step samples more than `most`.
+        ValueError: If losses are not such an array, or the first step samples more than `most`.
     """
     values = _checked(losses)
     alive, seen, sampled = np.arange(len(values)), np.empty((0, len(values))), 0
@@ -159,7 +159,7 @@ def _checked(losses: ArrayLike) -> FloatArray:
 
 
 def _means(values: FloatArray) -> FloatArray:
-    """(n,) the mean of each configuration's losses (n, R), of which shares are taken."""
+    """(n,) mean of each configuration's losses (n, R), which must be positive since results are relative to it."""
     means = values.mean(axis=1)
     if not (means > 0).all():
         raise ValueError(f"a configuration has the mean loss {means.min():g}; shares of means need them above 0")
@@ -172,6 +172,6 @@ def _resample(values: FloatArray, size: int, repeats: int, rng: np.random.Genera
 
 
 def _signed(test: Callable[..., Any], first: FloatArray, second: FloatArray, level: float) -> FloatArray:
-    """(repeats,) -1 where the first is significantly lower, +1 where it is higher, 0 where neither."""
+    """(repeats,) -1 where the first is significantly lower, +1 where it is significantly higher, else 0."""
     lower, higher = (np.asarray(test(first, second, axis=1, alternative=each).pvalue) for each in ("less", "greater"))
     return np.where(lower < level, -1.0, 0.0) + (higher < level)

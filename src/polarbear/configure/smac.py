@@ -1,4 +1,4 @@
-"""SMAC, a configurator by others, as a contest that brings its own entrants (Lindauer et al. 2022)."""
+"""SMAC, an external configurator, as a contest that brings its own entrants (Lindauer et al. 2022)."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from polarbear.records import Run, RunKey
 
 _WHAT = "strategy 'smac'"
 _INSTANCES = 50
-"""On how many instances an incumbent of SMAC runs at most."""
+"""Maximum number of instances on which an incumbent of SMAC runs."""
 _LOST = 1e10
-"""The loss of a run without a value before any other has one: SMAC's forest takes no infinite losses."""
+"""Loss of a run without a value before any other run has one; SMAC's forest does not accept infinite losses."""
 
 
 class SmacContest:
     """SMAC's facade for algorithm configuration: random forest, expected improvement, and a race against the incumbent.
 
     It minimizes the mean of the criterion over instances, whose only feature is their number, and asks for one run at a
-    time. A run whose loss is infinite, or a configuration that is not valid, has the highest loss that was told before,
-    or 1e10. SMAC does not repeat itself with its seed.
+    time. A run with an infinite loss, or an invalid configuration, is given the highest finite loss so far, or 1e10.
+    SMAC is not reproducible from its seed.
 
     Args:
-        space: The space; what the default leaves to the optimizer is the middle of its range to SMAC.
-        starts: The configurations to start with, by name.
-        enter: Gives a configuration a name.
-        criterion: The number; no ratio.
-        until: How far each run goes.
-        seed_of: The seed of all runs on an instance.
-        runs: How many runs SMAC reckons with.
-        seed: Of SMAC.
+        space: Space of configurations; SMAC sees the middle of the range for what the default leaves to the optimizer.
+        starts: Initial configurations by name.
+        enter: Function that names a configuration.
+        criterion: Number to minimize, not a ratio.
+        until: Number of evaluations of each run.
+        seed_of: Function that gives the seed of all runs on an instance.
+        runs: Number of runs that SMAC plans for.
+        seed: Seed of SMAC.
 
     Raises:
         polarbear.extras.ExtraMissing: If smac is not installed.
@@ -64,11 +64,11 @@ class SmacContest:
         self._names = {_key(plain(each)): name for name, each in full.items()}
         instances = {str(draw): [float(draw)] for draw in range(_INSTANCES)}
         facade = smac.AlgorithmConfigurationFacade
-        with tempfile.TemporaryDirectory() as folder:  # SMAC describes itself there, and is told to save nothing else
+        with tempfile.TemporaryDirectory() as folder:  # SMAC writes its description there, and nothing else
             scenario = smac.Scenario(
                 space.space,
                 output_directory=folder,
-                deterministic=True,  # an instance here has a seed of its own
+                deterministic=True,  # each instance has its own seed
                 instances=list(instances),
                 instance_features=instances,
                 n_trials=runs,
@@ -86,10 +86,10 @@ class SmacContest:
         self._highest = -math.inf
 
     def ask(self) -> Sequence[Request]:
-        """As for `Contest`: a single run; none once SMAC has no configuration left.
+        """As in `Contest`: a single run; none once SMAC has no configurations left.
 
         Raises:
-            ValueError: If none of many configurations in a row is valid.
+            ValueError: If many configurations in a row are invalid.
         """
         exhausted = optional("smac.main.exceptions", "smac", _WHAT).ConfigurationSpaceExhaustedException
         fault = ""
@@ -108,18 +108,18 @@ class SmacContest:
         raise ValueError(f"none of {ATTEMPTS} configurations that SMAC asked for is valid, the last because {fault}")
 
     def tell(self, runs: Iterable[Run]) -> object:
-        """As for `Contest`."""
+        """As in `Contest`."""
         for run in runs:
             self._say(self._criterion.terms(run, self._until)[0])
 
     def survivors(self, most: int) -> tuple[str, ...]:
-        """As for `Contest`: the incumbent; those to start with before there is one."""
+        """As in `Contest`: the incumbent, or the initial configurations while there is none."""
         incumbents = [plain(each) for each in self._smac.intensifier.get_incumbents()]
         named = [self._names.get(_key(each)) or self._enter(each) for each in incumbents]
         return tuple(named or self._names.values())[:most]
 
     def _say(self, loss: float) -> None:
-        """Tell SMAC the loss of the run that it waits for."""
+        """Tell SMAC the loss of the run it is waiting for."""
         if math.isfinite(loss):
             self._highest = max(self._highest, loss)
         elif math.isfinite(self._highest):
@@ -136,5 +136,5 @@ def _key(configuration: Configuration) -> str:
 
 
 def _never_called(config: Any, instance: str, seed: int) -> float:
-    """What SMAC would call if it made the runs itself."""
+    """The function that SMAC would call if it executed runs itself."""
     raise NotImplementedError("SMAC asks for runs and is told of them; it makes none itself")

@@ -1,4 +1,4 @@
-"""Conditional configuration spaces of any optimizer, over ConfigSpace (Lindauer et al. 2019)."""
+"""Conditional configuration spaces of any optimizer, based on ConfigSpace (Lindauer et al. 2019)."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ Configuration = dict[str, Any]
 """The active parameters of a configuration and their values."""
 
 ATTEMPTS = 1000
-"""How many configurations are drawn in search of a valid one before a space counts as contradictory."""
+"""Number of configurations drawn in search of a valid one before a space is considered contradictory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The configurations of an optimizer that may be tried; made by `of`, `read` and their kin.
+    """The configurations of an optimizer that may be tried; made by `of`, `read` and related functions.
 
     Attributes:
-        make: The class of the optimizer.
+        make: Class of the optimizer.
         fixed: Arguments that all configurations share.
-        space: The parameters and their conditions, a ``ConfigSpace.ConfigurationSpace``.
+        space: Parameters and their conditions, a ``ConfigSpace.ConfigurationSpace``.
     """
 
     make: type[Any]
@@ -53,9 +53,9 @@ class Space:
     space: Any
 
     def describe(self) -> dict[str, Any]:
-        """The space in plain values; equal ones for equal spaces.
+        """The space as plain values, which are equal for equal spaces.
 
-        Options, ranges, defaults and conditions are in ConfigSpace's own words.
+        Options, ranges, defaults and conditions are represented as in ConfigSpace.
         """
         fixed = {name: plain_value(value) for name, value in self.fixed.items()}
         return {"optimizer": reference(self.make), "fixed": fixed, "space": self.space.to_serialized_dict()}
@@ -66,20 +66,20 @@ class Space:
         return tuple(sorted(self.space))
 
     def options(self, name: str) -> tuple[Any, ...]:
-        """The options of a module; none of a number."""
+        """The options of a module; empty for a number."""
         return tuple(getattr(self.space[name], "choices", ()))
 
     @property
     def combinations(self) -> int:
-        """How many ways there are to combine options, conditions and numbers left aside."""
+        """Number of combinations of options, ignoring conditions and numbers."""
         return math.prod(len(options) for name in self.names if (options := self.options(name)))
 
     @property
     def default(self) -> Configuration:
-        """The optimizer as it is without the space: the values that it gives to the space's parameters by itself.
+        """The optimizer's own values of the space's parameters.
 
-        A parameter is missing where that is no value of the space, such as None, by which an optimizer chooses by the
-        dimension; only this configuration may lack parameters.
+        A parameter is missing if the optimizer's own value is outside the space, such as a None that stands for a
+        choice by dimension; no other configuration may lack active parameters.
 
         Raises:
             ValueError: If the space was read from a study, see `from_stored`.
@@ -97,11 +97,11 @@ class Space:
 
     @property
     def left_to_optimizer(self) -> tuple[str, ...]:
-        """The parameters that `default` lacks because the optimizer's own value is none of the space."""
+        """The parameters missing from `default` because the optimizer's own value is outside the space."""
         return tuple(name for name in self._centre() if name not in self._default)
 
     def _centre(self) -> Configuration:
-        """The default, completed by first options and the middle of ranges."""
+        """The default, completed by first options and middles of ranges."""
         return plain(self.space.get_default_configuration())
 
     def _holds(self, name: str, value: Any) -> bool:
@@ -110,11 +110,11 @@ class Space:
         return isinstance(value, (int, float)) and bool(self.space[name].lower <= value <= self.space[name].upper)
 
     def in_full(self, configuration: Mapping[str, Any]) -> Configuration:
-        """The configuration; the default with the middle of ranges for what it leaves to the optimizer."""
+        """The configuration; for the default, completed by middles of ranges for what it leaves to the optimizer."""
         return self._centre() if dict(configuration) == self._default else dict(configuration)
 
     def without(self, name: str) -> Space:
-        """The space without a parameter, which stays at the optimizer's own default, and what depends on it.
+        """The space without a parameter, which keeps the optimizer's own default, and without those that depend on it.
 
         Raises:
             ValueError: If the space has no such parameter, or nothing else.
@@ -135,7 +135,7 @@ class Space:
         return Space(self.make, self.fixed, smaller)
 
     def fault(self, configuration: Mapping[str, Any]) -> str:
-        """What is wrong with a configuration, known without a run; empty if nothing is."""
+        """What is wrong with a configuration, as far as is known without a run; empty if it is valid."""
         import ConfigSpace
 
         if unknown := set(configuration) - set(self.space):
@@ -148,10 +148,10 @@ class Space:
         return ""
 
     def optimizer(self, configuration: Mapping[str, Any]) -> Optimizer:
-        """The optimizer of a configuration.
+        """Make the optimizer of a configuration.
 
         Raises:
-            ValueError: If the configuration is not valid; the message is that of `fault`.
+            ValueError: If the configuration is invalid, with the message of `fault`.
         """
         if fault := self.fault(configuration):
             raise ValueError(f"{shortened(dict(configuration))} is no configuration of {self.make.__name__}: {fault}")
@@ -161,15 +161,15 @@ class Space:
         """Draw valid configurations, each parameter uniformly on its scale.
 
         Raises:
-            ValueError: If none of `ATTEMPTS` configurations in a row is valid; the message says why the last is not.
+            ValueError: If `ATTEMPTS` configurations in a row are invalid; the message says why the last one is.
         """
         self.space.seed(int(rng.integers(2**31)))
         return [self._draw() for _ in range(size)]
 
     def neighbours(self, configuration: Mapping[str, Any], rng: np.random.Generator) -> list[Configuration]:
-        """Valid configurations that differ in one parameter, and in those that become active or inactive by it.
+        """Valid configurations that differ in one parameter, and in those that become active or inactive with it.
 
-        Every other option is tried, and some numbers near the present one, drawn from `rng`. What the default leaves to
+        All other options are tried, and some numbers near the present one, drawn with `rng`. What the default leaves to
         the optimizer is varied around the middle of its range.
         """
         import ConfigSpace
@@ -182,7 +182,7 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the columns of `encode` stand for: ``"name=option"`` or, for numbers, ``"name"``."""
+        """Names of the columns of `encode`: ``"name=option"`` or, for numbers, ``"name"``."""
         return tuple(
             column
             for name in self.names
@@ -193,8 +193,8 @@ class Space:
         """Encode configurations for models.
 
         Returns:
-            (n, columns), as `columns` names them: 1 for the option that is taken, numbers scaled to [0, 1], and 0 for
-            parameters that a configuration lacks, since they are not active or left to the optimizer.
+            (n, columns) with the `columns` named there: 1 for the chosen option, numbers scaled to [0, 1], and 0 for
+            parameters that a configuration lacks because they are inactive or left to the optimizer.
         """
         rows = [[entry for name in self.names for entry in self._encoded(name, each)] for each in configurations]
         return np.array(rows, dtype=float).reshape(len(rows), len(self.columns))
@@ -225,21 +225,21 @@ def of(
     fixed: Mapping[str, Any] | None = None,
     **ranges: Any,
 ) -> Space:
-    """The space of an optimizer's configurations.
+    """Make the space of an optimizer's configurations.
 
     Args:
-        optimizer: A class of optimizers, or a name in study files, such as ``"modular-cmaes"``.
-        modules: Names of arguments of which all options are taken, where the class declares them; or the options of
-            each, by name.
-        when: For arguments that have a meaning only beside others: these and the option they need, or a list of
-            options, such as ``{"F": {"adaptation_method_F": "NONE"}}``.
+        optimizer: Class of optimizers, or a name as in study files, such as ``"modular-cmaes"``.
+        modules: Names of arguments all of whose declared options are included; or the options of each argument, by
+            name.
+        when: For arguments that are only meaningful with certain options of others: these options, or lists of options,
+            such as ``{"F": {"adaptation_method_F": "NONE"}}``.
         fixed: Arguments that all configurations share.
-        **ranges: The least and the greatest value of numbers, both inclusive, such as ``c1=(0, 1)``; whole numbers
-            where the argument is declared as one. ``{"from": 1e-3, "to": 1, "log": True}`` is on a logarithmic scale.
+        **ranges: Smallest and largest value of numbers, both inclusive, such as ``c1=(0, 1)``; integers if the argument
+            is declared as one. ``{"from": 1e-3, "to": 1, "log": True}`` is on a logarithmic scale.
 
     Raises:
-        ValueError: If the space is empty, the optimizer has no such argument, an option or a range is not what it
-            takes, or conditions contradict each other.
+        ValueError: If the space is empty, the optimizer has no such argument or does not accept an option or range, or
+            conditions contradict each other.
     """
     return _space(optimizer, modules, when or {}, fixed or {}, ranges)
 
@@ -251,7 +251,7 @@ def _space(
     fixed: Mapping[str, Any],
     ranges: Mapping[str, Any],
 ) -> Space:
-    """The space of an optimizer; arguments and errors as of `of`."""
+    """The space of an optimizer; arguments and errors as in `of`."""
     import ConfigSpace
 
     make, preset = _class_of(optimizer)
@@ -284,7 +284,7 @@ def _space(
 
 
 def _check_order(when: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse conditions that go in a circle."""
+    """Reject circular conditions."""
     try:
         graphlib.TopologicalSorter(when).prepare()
     except graphlib.CycleError as error:
@@ -293,10 +293,10 @@ def _check_order(when: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def from_description(description: Mapping[str, Any]) -> Space:
-    """The space that a table describes: ``optimizer``, ``modules``, ``when`` and ``fixed`` as for `of`, and ``ranges``.
+    """The space described by a table with ``optimizer``, ``modules``, ``when``, ``fixed`` as in `of`, and ``ranges``.
 
     Raises:
-        ValueError: If a key is unknown, the optimizer is missing, or `of` refuses what is described.
+        ValueError: If a key is unknown, the optimizer is missing, or `of` rejects the description.
     """
     valid = ("optimizer", "modules", "when", "fixed", "ranges")
     if unknown := set(description) - set(valid):
@@ -311,9 +311,9 @@ def from_description(description: Mapping[str, Any]) -> Space:
 
 
 def from_stored(description: Mapping[str, Any]) -> Space:
-    """The space that `Space.describe` described; its optimizer's class is not imported, so that it makes none.
+    """The space described by `Space.describe`; the optimizer's class is not imported, so that it makes no optimizers.
 
-    It knows no default.
+    It has no default.
     """
     import ConfigSpace
 
@@ -322,11 +322,11 @@ def from_stored(description: Mapping[str, Any]) -> Space:
 
 
 def read(path: str | Path) -> Space:
-    """The space in a TOML file, as `from_description` takes it.
+    """Read a space from a TOML file, in the form of `from_description`.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is no TOML or describes no space; the message names the file.
+        ValueError: If it is not valid TOML or does not describe a space; the message names the file.
     """
     try:
         return from_description(tomllib.loads(Path(path).read_text(encoding="utf-8")))
@@ -344,16 +344,16 @@ _BOUNDS = ("NONE", "UNIFORM_RESAMPLE", "MIRROR", "COTN", "SATURATE", "TOROIDAL")
 def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "all", **ranges: Any) -> Space:
     """A space of modular CMA-ES, Vermetten (2025), section 4.2.2 and table 4.2.
 
-    PSR, which all but "baseline" and "bounds" contain, is faulty in `modcma`, see `polarbear.optimizers.ModularCMAES`;
-    configurations with it are valid and warn.
+    PSR, which all extents except "baseline" and "bounds" contain, is faulty in `modcma`, see
+    `polarbear.optimizers.ModularCMAES`; configurations with it are valid and cause a warning.
 
     Args:
-        extent: "baseline" has 5,184 combinations, with further step-size adaptations 18,144 ("step sizes"), with bound
-            corrections 31,104 ("bounds"), and with both 108,864 ("all").
-        **ranges: Numbers, as `of` takes them; the ranges of the thesis are not printed.
+        extent: "baseline" has 5,184 combinations; with further step-size adaptations there are 18,144 ("step sizes"),
+            with bound corrections 31,104 ("bounds"), and with both 108,864 ("all").
+        **ranges: Ranges of numbers, as in `of`; the thesis does not print its ranges.
 
     Raises:
-        ValueError: If there is no such extent, or `of` refuses a range.
+        ValueError: If there is no such extent, or `of` rejects a range.
     """
     chosen = chosen_word(extent, "extent", ("baseline", "step sizes", "bounds", "all"))
     modules: dict[str, Sequence[Any]] = dict.fromkeys(_THESIS_SWITCHES, (False, True))
@@ -369,26 +369,26 @@ _DE_SWITCHES = ("oppositional_initialization", "mutation_use_weighted_F", "use_a
 _DE_WORDS = ("mutation_base", "mutation_reference", "crossover", "bound_correction")
 _ADAPTED = {"F": {"adaptation_method_F": "NONE"}, "CR": {"adaptation_method_CR": "NONE"}}
 _MOST_POINTS = 100
-"""Population of jDE in table 4.3, which no range leaves out."""
+"""Population size of jDE in table 4.3, which every range includes."""
 
 
 def modular_de(dimension: int, *, budget: int | None = None, **ranges: Any) -> Space:
     """A space of modular differential evolution, Vermetten (2025), section 4.1.1.
 
-    Table 4.1, the options, is missing in the text that is to be had. These are the 14 modules that the section tells of
-    with the options of `modde`, Latin hypercubes aside: as many single-module variants, 30, as section 4.2.1 counts.
-    The ranges of numbers are not printed; those here are chosen: F in [0.01, 2] and CR in [0, 1] where they do not
-    adapt, and populations from 4 to 20 per variable, or to 100 if that is more, so that the variants of table 4.3 are
-    in the space.
+    Table 4.1 with the options is missing from the available text. This space has the 14 modules that the section
+    mentions, with the options of `modde` except Latin hypercubes, which gives the 30 single-module variants counted in
+    section 4.2.1. The ranges of numbers are not printed either; those chosen here are [0.01, 2] for F and [0, 1] for CR
+    where these do not adapt, and population sizes from 4 to 20 per variable, or to 100 if that is more, so that the
+    space contains the variants of table 4.3.
 
     Args:
-        dimension: The number of variables, for the population.
-        budget: Of runs, which population size reduction, weighted F and the caps of jSO follow; by default 10,000
-            evaluations per variable.
-        **ranges: Other ranges, and further ones, as `of` takes them.
+        dimension: Number of variables, which determines the population sizes.
+        budget: Number of evaluations of runs, on which population size reduction, weighted F and the caps of jSO
+            depend; default 10,000 per variable.
+        **ranges: Other or further ranges, as in `of`.
 
     Raises:
-        ValueError: If `of` refuses a range.
+        ValueError: If `of` rejects a range.
     """
     most = max(20 * whole_number(dimension, "dimension", 1), _MOST_POINTS)
     declared = (*_DE_SWITCHES, *_DE_WORDS, "adaptation_method_F", "adaptation_method_CR", "use_jso_caps", "lpsr")
@@ -401,13 +401,13 @@ def modular_de(dimension: int, *, budget: int | None = None, **ranges: Any) -> S
 
 
 def modular_de_variants(dimension: int) -> dict[str, Configuration]:
-    """The variants of table 4.3 by name, as configurations of `modular_de`, such as to include them in a search."""
+    """The variants of table 4.3 by name, as configurations of `modular_de`, e.g. to include them in a search."""
     space = modular_de(dimension)
     return {name: _variant(space, fields, dimension) for name, fields in VARIANTS.items()}
 
 
 def _variant(space: Space, fields: Mapping[str, Any], dimension: int) -> Configuration:
-    """A variant with all parameters of the space that are active beside it."""
+    """A variant with all parameters of the space that are active with it."""
     values = parameters(ModularDE) | dict(fields)
     if values["population_size"] is None:
         values["population_size"] = max(4, dimension * values["population_per_variable"])
@@ -416,7 +416,7 @@ def _variant(space: Space, fields: Mapping[str, Any], dimension: int) -> Configu
 
 
 def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]:
-    """A class of optimizers, and the arguments that its name in study files presets."""
+    """A class of optimizers, and the arguments preset by its name in study files."""
     if not isinstance(optimizer, str):
         return own_class(optimizer, "optimizer", shortened(optimizer)), {}
     if ":" in optimizer:
@@ -429,12 +429,12 @@ def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]
 
 
 def _child_of(condition: Mapping[str, Any]) -> str:
-    """The name of the parameter that a serialized condition is of; one of several parts has it in each."""
+    """The name of the parameter that a serialized condition applies to; each part of a conjunction has it."""
     return condition["child"] if "child" in condition else _child_of(condition["conditions"][0])
 
 
 def plain(configuration: Any) -> Configuration:
-    """A configuration of ConfigSpace in Python's own types."""
+    """A ConfigSpace configuration with values of Python's own types."""
     return {
         name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())
     }

@@ -1,4 +1,4 @@
-"""Automated design of optimizers: candidates that a proposer proposes, what became of them, and two proposers."""
+"""Automated design of optimizers: candidates from a proposer, verdicts on them, and two proposers."""
 
 from polarbear.design.candidates import Candidate
 from polarbear.design.history import History, Proposer, Verdict

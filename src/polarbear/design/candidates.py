@@ -1,4 +1,4 @@
-"""What may be proposed: Python code, or a configuration of a space."""
+"""Candidates: Python code, or configurations of a space."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from polarbear.descriptions import plain_value
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """An optimizer that is proposed: give its code or its configuration.
+    """A proposed optimizer, given either as code or as a configuration.
 
     Attributes:
-        code: Python code that defines ``optimize(problem, rng)``, as `polarbear.optimizers.FunctionOptimizer` takes it.
-        configuration: Values of parameters of the space that the design searches.
-        about: Anything in the types of JSON that the proposer wants to see again, such as parents or a tree.
+        code: Python code that defines ``optimize(problem, rng)``, as for `polarbear.optimizers.FunctionOptimizer`.
+        configuration: Values of the parameters of the space that the design searches.
+        about: JSON-compatible data that are returned to the proposer, such as parents or a tree.
 
     Raises:
-        ValueError: If there is both or none, or `about` cannot be kept as JSON.
+        ValueError: If both or neither are given, or `about` cannot be represented as JSON.
     """
 
     code: str | None = None
@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Its name, made of the code or the configuration: the same in every study."""
+        """Name derived from the code or the configuration: the same in every study."""
         text = self.code or json.dumps(plain_value(self.configuration), sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 

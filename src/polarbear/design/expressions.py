@@ -11,9 +11,9 @@ import numpy as np
 from polarbear.descriptions import did_you_mean, shortened
 
 Tree = float | str | list[Any]
-"""Such as ``["add", ["mul", 0.3, "march"], "success"]``, which is 0.3 * march + success."""
+"""For example ``["add", ["mul", 0.3, "march"], "success"]``, which is 0.3 * march + success."""
 Path = tuple[int, ...]
-"""Where a subtree is: the number of the child, from 1, at each level."""
+"""Position of a subtree: the number of the child, from 1, at each level."""
 
 OPERATIONS = {
     "add": "({} + {})",
@@ -25,16 +25,16 @@ OPERATIONS = {
     "neg": "(-{})",
     "tanh": "np.tanh({})",
 }
-"""The operations by name, in Python; ``quotient(x, y)`` is x / √(1 + y²), which has no poles."""
+"""Python code of the operations, by name; ``quotient(x, y)`` is x / √(1 + y²), which has no poles."""
 _DEEPEST = 50
 
 
 def checked(tree: Any, names: Sequence[str], depth: int = 0) -> Tree:
-    """A tree that may have been read from anywhere.
+    """Validate a tree from an untrusted source.
 
     Raises:
-        ValueError: If it is none: an operation or a name is unknown, the number of operands is wrong, a number is not
-            finite, or it is nested too deep.
+        ValueError: If it is not a valid tree: an operation or name is unknown, the number of operands is wrong, a
+            number is not finite, or the nesting is too deep.
     """
     if depth > _DEEPEST:
         raise ValueError(f"the tree is nested more than {_DEEPEST} deep")
@@ -59,7 +59,7 @@ def checked(tree: Any, names: Sequence[str], depth: int = 0) -> Tree:
 
 
 def arity(operation: str) -> int:
-    """How many operands an operation takes."""
+    """Number of operands of an operation."""
     return OPERATIONS[operation].count("{}")
 
 
@@ -71,7 +71,7 @@ def printed(tree: Tree) -> str:
 
 
 def paths(tree: Tree) -> Iterator[Path]:
-    """The paths of all subtrees, that of the whole tree, (), first."""
+    """The paths of all subtrees, beginning with that of the whole tree, ()."""
     yield ()
     if isinstance(tree, list):
         for number, child in enumerate(tree[1:], start=1):
@@ -86,7 +86,7 @@ def at(tree: Tree, path: Path) -> Tree:
 
 
 def replaced(tree: Tree, path: Path, by: Tree) -> Tree:
-    """The tree with another subtree at a path."""
+    """The tree with the subtree at a path replaced."""
     if not path:
         return by
     changed = list(cast("list[Any]", tree))
@@ -95,7 +95,7 @@ def replaced(tree: Tree, path: Path, by: Tree) -> Tree:
 
 
 def grown(names: Sequence[str], rng: np.random.Generator, depth: int) -> Tree:
-    """A random tree, at most so deep: a leaf with probability 0.3, which is a number in one of three cases."""
+    """A random tree of at most this depth; leaves, of which a third are numbers, have probability 0.3 at each level."""
     if depth == 0 or rng.random() < 0.3:
         return round(float(rng.normal()), 3) if rng.random() < 1 / 3 else str(rng.choice(list(names)))
     operation = str(rng.choice(list(OPERATIONS)))
@@ -105,9 +105,10 @@ def grown(names: Sequence[str], rng: np.random.Generator, depth: int) -> Tree:
 def mutated(tree: Tree, other: Tree, names: Sequence[str], rng: np.random.Generator) -> Tree:
     """A tree changed in one place (Koza 1992, chapter 6; Poli, Langdon and McPhee 2008, section 5.2).
 
-    A random subtree becomes, with equal probabilities, a random one; one of another tree, which is crossover; one of
-    its own subtrees; its product with a random number, where it is a number itself that number times a random factor;
-    or the same operands under another operation.
+    One of five changes replaces a random subtree, with equal probabilities: by a random tree; by a subtree of `other`
+    (crossover); by one of its own children; by its product with a random number, or, if it is a number, that number
+    times a random factor; by the same operands under another operation. A leaf has no children or operation and becomes
+    a random tree instead.
     """
     where = list(paths(tree))
     path = where[int(rng.integers(len(where)))]

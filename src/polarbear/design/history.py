@@ -1,4 +1,4 @@
-"""What became of candidates, as it goes back to the proposer."""
+"""The verdicts on candidates, as returned to the proposer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ Status = Literal["refused", "repeated", "set aside", "dominated", "in the Pareto
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a candidate so far.
+    """The current verdict on a candidate.
 
     Attributes:
-        name: The candidate's name.
-        generation: When it was proposed, from 1.
-        candidate: What was proposed.
+        name: Name of the candidate.
+        generation: Generation in which it was proposed, from 1.
+        candidate: The candidate itself.
         status: "refused": it never raced; "repeated": it was proposed before; "set aside": its runs returned nothing;
-            "dominated": another one is better at all times; "in the Pareto set": nobody is, as far as is known.
-        reasons: Why, in sentences.
-        rival: Who dominates it, or who of the others most probably does; empty if nobody was compared.
-        dominated: With which probability.
-        best: (T,) with which probability its rating is the highest of the Pareto set at each timepoint; None if it is
-            not in there.
-        runs: Its runs in the race.
-        failures: Those of them that failed, timed out or were killed.
+            "dominated": another one is better at all times; "in the Pareto set": as far as is known, it is not
+            dominated.
+        reasons: Reasons, in sentences.
+        rival: Algorithm that dominates it, or that most probably does; empty if there was no comparison.
+        dominated: Probability that the rival dominates it.
+        best: (T,) probability that its rating is the highest of the Pareto set at each timepoint; None if it is not in
+            the Pareto set.
+        runs: Number of its runs in the race.
+        failures: Number of these runs that failed, timed out or were killed.
     """
 
     name: str
@@ -65,15 +66,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """All that a proposer may know: the verdicts so far. A proposer need keep nothing itself.
+    """All that a proposer may know: the verdicts so far. A proposer need not keep state of its own.
 
     Attributes:
-        generation: The number of the generation that is to be proposed, from 1.
-        times: (T,) the timepoints at which candidates are compared, in evaluations.
-        verdicts: The verdicts on all candidates, in the order of proposals.
-        pareto_set: The names that nobody dominates so far, the best first: of candidates, and of those that they are
+        generation: Number of the generation to be proposed, from 1.
+        times: (T,) timepoints, in evaluations, at which candidates are compared.
+        verdicts: Verdicts on all candidates, in the order of proposals.
+        pareto_set: Names of the algorithms not dominated so far, the best first: candidates, and those that they are
             raced against. Empty before the first race.
-        seed: Of the design.
+        seed: Seed of the design.
     """
 
     generation: int
@@ -93,11 +94,11 @@ class History:
         return any(each.name == candidate.name for each in self.verdicts)
 
     def rng(self) -> np.random.Generator:
-        """A generator for this generation, the same whenever it is asked for, so that a design repeats itself."""
+        """A generator for this generation, the same on every call, so that a design is reproducible."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, self.generation, 0x70726F70]))
 
     def __str__(self) -> str:
-        """All verdicts in sentences, with what was proposed, such as for a language model."""
+        """All verdicts in sentences, together with the candidates, e.g. for a language model."""
         lines = [f"Candidates are compared after {', '.join(f'{time:,.0f}' for time in self.times)} evaluations."]
         for each in self.verdicts:
             made_of = each.candidate.code or f"configuration {dict(each.candidate.configuration or {})}"
@@ -107,4 +108,4 @@ class History:
 
 
 Proposer = Callable[[History], Iterable[Candidate]]
-"""Proposes the candidates of the next generation; none: it has no more, and the design ends."""
+"""A function that proposes the candidates of the next generation; if there are none, the design ends."""

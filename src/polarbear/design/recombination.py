@@ -11,21 +11,22 @@ from polarbear.design.history import History
 from polarbear.validation import Share, settings, whole
 
 _TRIES = 20
-"""How often as many configurations as are wanted are drawn in search of new ones."""
+"""Maximum number of batches of configurations drawn in search of new ones."""
 
 
 @settings
 class ModuleRecombination:
-    """Genetic programming of modules: each parameter comes from one of two elites, or changes.
+    """Genetic programming of modules: each parameter is taken from one of two elites, or changed.
 
-    The first generation is the space's default and configurations from anywhere, a later one children of those in the
-    Pareto set, the better ones more often, and some from anywhere. None is proposed twice.
+    The first generation consists of the space's default and random configurations; later ones of children of
+    configurations in the Pareto set, better ones being chosen more often, and some random configurations. No
+    configuration is proposed twice.
 
     Attributes:
-        space: The space.
-        size: Candidates of a generation.
-        spread: How far children lie from their parents, see `polarbear.configure.proposals.near`.
-        anywhere: Which share of a later generation comes from anywhere.
+        space: Space of configurations.
+        size: Number of candidates per generation.
+        spread: Distance of children from their parents; see `polarbear.configure.proposals.near`.
+        anywhere: Share of random configurations in later generations.
     """
 
     space: Space
@@ -34,7 +35,7 @@ class ModuleRecombination:
     anywhere: Share = 0.25
 
     def __call__(self, history: History) -> list[Candidate]:
-        """The next generation; fewer than `size`, or none, where the space has no more."""
+        """Propose the next generation: fewer than `size` candidates, or none, if the space is exhausted."""
         rng = history.rng()
         candidates: dict[str, Candidate] = {}
         elites = [dict(each.candidate.configuration or {}) for each in history.elites]

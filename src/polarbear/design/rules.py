@@ -1,4 +1,4 @@
-"""A proposer that evolves how a small (μ, λ) evolution strategy adapts its step size."""
+"""A proposer that evolves the step-size adaptation of a small (μ, λ) evolution strategy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polarbear.design.history import History
 from polarbear.validation import Checked, Positive, settings, whole
 
 NAMES = ("march", "step", "success", "spread", "scale")
-"""What a rule may use; `_CODE` says what each is. All are about 0 under random selection, but scale, which is 1/d."""
+"""Variables of a rule, defined in `_CODE`. All are about 0 under random selection except scale, which is 1/d."""
 _TRIES = 50
 
 _CODE = '''import numpy as np
@@ -46,18 +46,18 @@ def optimize(problem, rng):
 
 
 def code_of(tree: Any, *, mu: int = 3, offspring: int = 12) -> str:
-    """The Python code of a (μ, λ) evolution strategy whose step size follows a rule.
+    """The Python code of a (μ, λ) evolution strategy with a given rule for its step size.
 
-    Cumulative step-size adaptation is about ``["mul", 0.3, "march"]``, the median success rule
-    ``["mul", 0.5, "success"]``, and a step size that stays ``0``.
+    Cumulative step-size adaptation is approximately ``["mul", 0.3, "march"]``, the median success rule
+    ``["mul", 0.5, "success"]``, and a constant step size ``0``.
 
     Args:
-        tree: The rule, see `polarbear.design.expressions`; its names are those of `NAMES`.
-        mu: μ.
-        offspring: λ.
+        tree: Rule, see `polarbear.design.expressions`; its names are those of `NAMES`.
+        mu: Number of parents μ.
+        offspring: Number of offspring λ.
 
     Raises:
-        ValueError: If it is no such tree.
+        ValueError: If the tree is invalid.
     """
     rule = printed(checked(tree, NAMES))
     return _CODE.format(mu=mu, offspring=offspring, mu_plus_2=mu + 2, mu_plus_5=mu + 5, rule=rule)
@@ -72,18 +72,18 @@ def _trees(value: Any, name: str) -> tuple[Tree, ...]:
 
 @settings
 class RuleMutation:
-    """Mutates the update rule of the step size of a small (μ, λ) evolution strategy, an expression tree.
+    """Mutate the step-size rule of a small (μ, λ) evolution strategy, an expression tree.
 
-    The first generation is `start` and random trees; a later one are mutants of the trees in the Pareto set and
-    crossovers among them, some random trees too. None is proposed twice. Candidates carry their tree in `about`, and
-    their code is made of it by `code_of`; those without one, of another proposer, are passed over.
+    The first generation consists of `start` and random trees; later ones of mutants of the trees in the Pareto set,
+    crossovers among them, and some random trees. No tree is proposed twice. Candidates keep their tree in `about`, and
+    `code_of` makes their code from it; candidates of other proposers, which have no tree, are ignored.
 
     Attributes:
-        size: Candidates of a generation.
-        start: Trees to start with, no more than `size`; by default a step size that stays.
-        most_nodes: The most nodes of a tree.
-        mu: μ.
-        offspring: λ, at least μ.
+        size: Number of candidates per generation.
+        start: Trees to start with, at most `size`; by default a constant step size.
+        most_nodes: Maximum number of nodes of a tree.
+        mu: Number of parents μ.
+        offspring: Number of offspring λ, at least μ.
     """
 
     size: Annotated[int, whole(1)] = 8
@@ -104,7 +104,7 @@ class RuleMutation:
                 raise FieldError(("start",), message)
 
     def __call__(self, history: History) -> list[Candidate]:
-        """The next generation."""
+        """Propose the next generation."""
         rng = history.rng()
         elites: list[Tree] = [each.candidate.about["tree"] for each in history.elites if "tree" in each.candidate.about]
         begun = any("tree" in each.candidate.about for each in history.verdicts)

@@ -1,4 +1,4 @@
-"""Algorithms over functions, dimensions or other columns: lines, radar, ranks, positions of final points."""
+"""Algorithms compared across functions, dimensions or other columns: lines, radar, ranks, final points."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ def across_columns(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """A number for every algorithm on every function or dimension, as lines (IOHprofiler thesis, tables 3.1 and 3.2).
+    """One number per algorithm and column, such as function or dimension (IOHprofiler thesis, tables 3.1 and 3.2).
 
-    Marks: a dot is the number of an algorithm in a column, such as its expected runtime on a function; lines only
-    join the dots of one algorithm. There is no dot where the number is unknown or infinite.
+    Marks: a dot is an algorithm's number in a column, such as its expected runtime on a function; the lines merely join
+    the dots of one algorithm. A dot is missing where the number is unknown or infinite.
 
     Args:
-        values: By algorithm, (c,) numbers; NaN or inf where there is none.
+        values: For each algorithm, (c,) numbers; NaN or inf where there is none.
         columns: (c,) names, such as functions or dimensions.
-        label: What the numbers are.
-        column_label: What the columns are.
-        order: All names in the order in which colours are dealt; default that of `values`.
-        spacing: "log" or "linear" axis of numbers; default "log" if none is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        label: What the numbers mean.
+        column_label: What the columns stand for.
+        order: All algorithm names in the order in which colours are assigned; default that of `values`.
+        spacing: "log" or "linear" axis of numbers; default "log" if no number is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If there is no algorithm, or not one number for each column.
+        ValueError: If there is no algorithm, or an algorithm does not have one number per column.
     """
     lines = _finite(arrays_of(values, (len(columns),), label))
     scale, looks = Scale.of(lines.values(), spacing), looks_for(values, order, "algorithm")
@@ -77,20 +78,19 @@ def rank_chart(
 ) -> Figure:
     """The rank of every algorithm in every column (López-Ibáñez et al. 2024, figure 10).
 
-    Marks: a dot is an algorithm's rank, 1, the best, on top; lines join the ranks of one algorithm, so that where they
-    cross the order changes: from function to function, or from one way of ranking to another. Algorithms with equal
-    ranks lie on one another.
+    Marks: a dot is an algorithm's rank, with rank 1, the best, at the top. Lines join the ranks of one algorithm; where
+    they cross, the order changes from one column to the next. Dots of algorithms with equal ranks coincide.
 
     Args:
-        ranks: By algorithm, (c,) ranks from 1; NaN where there is none.
-        columns: (c,) names.
-        column_label: What the columns are.
-        order: All names in the order in which colours are dealt; default that of `ranks`.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        ranks: For each algorithm, (c,) ranks from 1; NaN where there is none.
+        columns: (c,) names, such as functions or ways of ranking.
+        column_label: What the columns stand for.
+        order: All algorithm names in the order in which colours are assigned; default that of `ranks`.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If there is no algorithm, or not one rank from 1 for each column.
+        ValueError: If there is no algorithm, or an algorithm does not have one rank of at least 1 per column.
     """
     lines = arrays_of(ranks, (len(columns),), "ranks")
     if any((line < 1).any() or np.isinf(line).any() for line in lines.values()):
@@ -125,25 +125,26 @@ def radar(
     width: float = 5.0,
     height: float | None = None,
 ) -> Figure:
-    """A number for every algorithm on every function or dimension, as a radar chart (IOHprofiler thesis, table 3.2).
+    """One number per algorithm and column as a radar chart (IOHprofiler thesis, table 3.2).
 
-    Marks: every column has a spoke; on it, an algorithm's dot lies the further out the better its number is. Rings
-    have the numbers that stand at the first spoke. Where there is no number, such as an infinite runtime, the dot is at
-    the centre. The area within a line has no meaning: it depends on the order of the columns.
+    Marks: every column has a spoke; the better an algorithm's number, the further out its dot. The rings are labelled
+    along the first spoke. A missing number, such as an infinite runtime, is drawn at the centre. The area within a line
+    has no meaning, since it depends on the order of the columns.
 
     Args:
-        values: By algorithm, (c,) numbers; NaN or inf where there is none.
+        values: For each algorithm, (c,) numbers; NaN or inf where there is none.
         columns: (c,) names of the spokes, clockwise from the top; at least 3.
-        label: What the numbers are.
-        best: Whether the lowest or the highest numbers are good, and lie far out.
-        column_label: What the columns are.
-        order: All names in the order in which colours are dealt; default that of `values`.
-        spacing: "log" or "linear" spokes; default "log" if no number is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default as high as wide.
+        label: What the numbers mean.
+        best: Whether the lowest or the highest numbers are good and therefore drawn far out.
+        column_label: What the columns stand for.
+        order: All algorithm names in the order in which colours are assigned; default that of `values`.
+        spacing: "log" or "linear" spokes; default "log" if no number is negative and they span at least a factor of
+            ten.
+        width: Width in inches.
+        height: Height in inches without the key; default 0.86 of the width.
 
     Raises:
-        ValueError: If there are fewer than 3 columns, or not one number for each.
+        ValueError: If there are fewer than 3 columns, or an algorithm does not have one number per column.
     """
     if len(columns) < 3:
         raise ValueError(f"a radar chart needs at least 3 columns; there are {len(columns)}: take across_columns")
@@ -188,20 +189,20 @@ def final_positions(
 ) -> Figure:
     """The final points of the runs as parallel coordinates (IOHprofiler thesis, section 3.3, figure 4.6).
 
-    Marks: a thin line is the final point of one run: its height at a coordinate is where the point lies along it,
-    between the bounds of the search domain if they are given. Lines that lie together at an edge or at the centre are
-    signs of structural bias.
+    Marks: a thin line is the final point of one run; its height at a coordinate is the value of that coordinate, scaled
+    to the bounds of the search domain if they are given. Lines that bunch up at the edges or at the centre are signs of
+    structural bias.
 
     Args:
-        points: By algorithm, (runs, d).
-        lower: Lower bounds of the domain, one or (d,); with `upper`, coordinates are drawn from 0 to 1 between them.
-        upper: Upper bounds.
-        order: All names in the order in which colours are dealt; default that of `points`.
-        width: Inches.
-        height: Inches; default in proportion.
+        points: For each algorithm, (runs, d) final points.
+        lower: Lower bounds of the domain, scalar or (d,); with `upper`, coordinates are scaled to [0, 1].
+        upper: Upper bounds of the domain, scalar or (d,).
+        order: All algorithm names in the order in which colours are assigned; default that of `points`.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If there is no algorithm, points differ in their dimension, or only one bound is given.
+        ValueError: If there is no algorithm, dimensions of points differ, or only one bound is given.
     """
     every = {name: floats(each) for name, each in points.items()}
     looks = looks_for(points, order, "algorithm")
@@ -247,7 +248,7 @@ def _finite(arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def _column_axis(columns: Sequence[str], label: str, width: float, *, first: int = 0) -> Axis:
-    """An axis with a name in the place of each number; names run upwards where they do not fit side by side."""
+    """An axis with a name in place of each number; names are vertical where they do not fit side by side."""
     ticks = tuple(float(first + number) for number in range(len(columns)))
     size = _upright_size(columns, width)
     return Axis(
@@ -262,14 +263,14 @@ def _column_axis(columns: Sequence[str], label: str, width: float, *, first: int
 
 
 def _upright_size(columns: Sequence[str], width: float) -> float | None:
-    """The size in points at which names run upwards; None if they fit side by side."""
+    """The font size of vertical names, in points; None if the names fit side by side."""
     room = (width - 2) / max(1, len(columns))
     longest = max((len(shown(name)) for name in columns), default=1)
     return float(np.clip(room * 72 * 0.9, 4, SMALL)) if (longest + 1) * 0.072 > room else None
 
 
 def _height(columns: Sequence[str], lines: int, width: float) -> float:
-    """Inches, with room below for names that run upwards and at the right for those of lines."""
+    """Height in inches, with room below for vertical names of columns and at the right for names of lines."""
     size = _upright_size(columns, width)
     below = max(len(shown(name)) for name in columns) * 0.62 / 72 * size if size else 0.0
     return max(0.5 * min(width, WIDE), 2.2, 0.14 * lines + 0.8) + below
@@ -284,7 +285,7 @@ def _dotted(lines: Mapping[str, FloatArray]) -> Iterator[Mark]:
 
 
 def _outwards(values: FloatArray, scale: Scale, best: Literal["lowest", "highest"]) -> FloatArray:
-    """How far out numbers lie, from 0.12 to 1; 0 where there is none."""
+    """Radius of each number, from 0.12 to 1; 0 where there is no number."""
     low, high, at = (
         np.log(floats(x)) if scale.log else floats(x) for x in (scale.low, scale.high, scale.place(values))
     )
@@ -295,7 +296,7 @@ def _outwards(values: FloatArray, scale: Scale, best: Literal["lowest", "highest
 def _web(
     scale: Scale, columns: Sequence[str], angles: FloatArray, best: Literal["lowest", "highest"], unit: float
 ) -> Iterator[Mark]:
-    """Rings with their numbers, and spokes with their names; `unit` is an inch on the axes."""
+    """Labelled rings and named spokes; `unit` is one inch in units of the axes."""
     axis = scale.axis("")
     ticks = axis.ticks or tuple(np.linspace(scale.low, scale.high, 4)[1:-1].tolist())
     texts = axis.texts or tuple(f"{tick:.3g}" for tick in ticks)
@@ -310,7 +311,7 @@ def _web(
         x, y = float(np.sin(angle)), float(np.cos(angle))
         yield Line(x=np.array([0, x]), y=np.array([0, y]), color=RULE, width=0.6, layer=0.9)
         name = shown(column, 14)
-        left = (0.055 * len(name) * (1 - x) / 2 + 0.05) * unit  # text begins at its point
+        left = (0.055 * len(name) * (1 - x) / 2 + 0.05) * unit  # labels are left-aligned at their point
         yield PointLabel(x=1.06 * x - left, y=1.07 * y + 0.07 * unit, text=name)
 
 

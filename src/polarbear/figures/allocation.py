@@ -26,21 +26,21 @@ def allocation(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """On how many instances each algorithm was run how far (Wurth et al. 2026, figure 10).
+    """How far each algorithm was run, and on how many instances (Wurth et al. 2026, figure 10).
 
-    Marks: one bar per algorithm along the budget. Its shade, and the number in it where there is room, is the
-    number of instances on which the algorithm was observed up to that budget; a paler right part means that it was
-    stopped early on some of them, an end of the bar that it was never run further. At the right stands what the
-    algorithm spent in all, and its share. Candidates come first, then those that are out, marked ×, the eliminated
-    with the last one first, and the withdrawn.
+    Marks: one bar per algorithm along the budget. Its shade, and the number in it where there is room, give the number
+    of instances on which the algorithm was observed up to that budget. A paler right part means that it was stopped
+    early on some of them; where the bar ends, it was never run further. The total evaluations of each algorithm and
+    their share are printed at the right. Candidates come first, then the algorithms that are out, marked ×: the
+    eliminated ones, latest first, then the withdrawn ones.
 
     Args:
-        result: Of a race with at least one round.
-        algorithms: The names to show, from top to bottom; default all, as above.
-        order: The names in the order in which colours are dealt; default that of the result. Those left out are grey.
-        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        result: Result of a race with at least one round.
+        algorithms: Names to show, from top to bottom; default all, in the order above.
+        order: Algorithm names in the order in which colours are assigned; default that of the result. Others are grey.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the timepoints.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
         ValueError: If a name is not in the result.
@@ -48,7 +48,7 @@ def allocation(
     times, rows = result.posterior.times, choose(algorithms, result.members_first)
     spacing = spacing or spacing_of(times)
     begin = 0.0 if spacing == "linear" or times.size == 1 else times[0] ** 2 / times[1]
-    edges = np.insert(times, 0, begin)  # the cell of each timepoint ends there
+    edges = np.insert(times, 0, begin)  # right edge of each timepoint's cell
     shades = _shades(result.reach[:, [result.names.index(name) for name in rows]])
     low, high = shades.low, shades.high
     ticks = few_log_ticks(low, high) if shades.log else round_ticks(low, high, integer=True)
@@ -68,7 +68,7 @@ def allocation(
 
 
 def stretches(reach: IntArray) -> Iterator[tuple[int, int, int]]:
-    """Maximal runs of equal positive counts: first timepoint, one past the last, count."""
+    """Maximal runs of equal positive counts, as (first timepoint, one past the last timepoint, count)."""
     bounds = np.flatnonzero(np.diff(reach, prepend=-1, append=-1))
     for start, stop in pairwise(bounds):
         if reach[start] > 0:

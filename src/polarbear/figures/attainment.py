@@ -1,4 +1,4 @@
-"""Empirical attainment functions: of one algorithm, differences of two, and shares attained over the budget."""
+"""Empirical attainment functions: one algorithm, the difference of two, and attained shares over the budget."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from polarbear.figures.style import (
 from polarbear.records import FloatArray
 
 _TINY = 1e-9
-"""Borders lie just below round shares, so that a share of exactly 0.5 counts as at least 0.5."""
+"""Contour levels lie just below round shares, so that a share of exactly 0.5 counts as at least 0.5."""
 _SHARES = np.linspace(0.0, 1.0, 21)
 _DASHES = (), (3.0, 1.5)
 _MOST_TICKS = 5
-"""Borders that the bar of shades numbers."""
+"""Maximum number of labelled levels on the colour bar."""
 
 
 def attainment(
@@ -55,27 +55,27 @@ def attainment(
 ) -> Figure:
     """The empirical attainment function of one algorithm (López-Ibáñez et al. 2024, figures 1, 3 and 4).
 
-    Marks: the shade at a point is the share of the runs that found a value as good as that within that budget; what
-    no run attained is white. Lines are the borders of what a quarter, half and three quarters of the runs attained,
-    and stand in the bar of shades as well. The function is drawn as it is known: constant from each grid point to
-    the next budget and the next larger value. Where it is unknown, the ground is hatched.
+    Marks: the shade at a point is the share of runs that found a value at least as good within that budget; regions
+    that no run attained are white. The lines bound the regions attained by a quarter, half and three quarters of the
+    runs, and are repeated on the colour bar. The function is piecewise constant: it keeps its value from each grid
+    point to the next budget and the next larger value. Unknown regions are hatched.
 
     Args:
         budgets: (T,) increasing.
         values: (V,) increasing.
         share: (T, V) share of the runs at each grid point; NaN where unknown.
-        lines: Shares whose borders are drawn, above 0 and at most 1.
+        lines: Shares whose contours are drawn, above 0 and at most 1.
         value: Label of the vertical axis.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        value_spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor
-            of ten.
-        width: Inches.
-        height: Inches; default in proportion.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        value_spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If budgets or values do not increase, shares have another shape or do not lie in 0 to 1, or there
-            is no such line.
+        ValueError: If budgets or values do not increase, shares have the wrong shape or lie outside [0, 1], or a line
+            is outside (0, 1].
     """
     at, heights, table = _grid(budgets, values, share, lowest=0.0)
     if wrong := [line for line in lines if not 0 < line <= 1]:
@@ -118,29 +118,30 @@ def attainment_difference(
 ) -> Figure:
     """Where one algorithm attains more than another (López-Ibáñez et al. 2024, figures 5 and 6).
 
-    Marks: the colour at a point is that of the algorithm of whose runs a larger share found a value as good as that
-    within that budget; it is the darker, the larger the difference of the shares. White: no difference. The
-    difference is drawn as it is known, constant from each grid point to the next. Where it is unknown, the ground is
-    hatched. Lines are what a share of the runs attained, if given: of the first algorithm solid, of the second broken.
+    Marks: the colour at a point is that of the algorithm for which the larger share of runs found a value at least as
+    good within that budget; the larger the difference of the shares, the darker. White means no difference. The
+    difference is piecewise constant between grid points; unknown regions are hatched. If lines are given, they show the
+    value attained by a share of the runs: solid for the first algorithm, dashed for the second.
 
     Args:
         budgets: (T,) increasing.
         values: (V,) increasing.
-        difference: (T, V) share of the first algorithm's runs minus that of the second, at each grid point; NaN
-            where unknown.
-        names: Of the two algorithms; the second may be a portfolio.
-        lines: (T,) the value that a share of the runs of each attained by each budget; NaN where there is none.
-        level: This share.
-        order: All names in the order in which colours are dealt; default `names`.
+        difference: (T, V) share of the first algorithm's runs minus that of the second's at each grid point; NaN where
+            unknown.
+        names: Names of the two algorithms; the second may be a portfolio.
+        lines: For each of the two, (T,) values attained by a share `level` of the runs by each budget; NaN where there
+            is none.
+        level: Share of the runs that the lines refer to.
+        order: All algorithm names in the order in which colours are assigned; default `names`.
         value: Label of the vertical axis.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
         value_spacing: As in `attainment`.
-        width: Inches.
-        height: Inches; default in proportion.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If budgets or values do not increase, or differences have another shape or do not lie in -1 to 1.
+        ValueError: If budgets or values do not increase, or differences have the wrong shape or lie outside [-1, 1].
     """
     at, heights, table = _grid(budgets, values, difference, lowest=-1.0)
     looks = looks_for(names, order, "algorithm")
@@ -189,24 +190,24 @@ def attainment_ecdf(
 ) -> Figure:
     """The ECDF based on the empirical attainment function (López-Ibáñez et al. 2024, equation 4 and figure 7).
 
-    Marks: a line is the mean share, over the whole range of values, that the runs of an algorithm attained within the
-    budget, as a step function; the band around it is a confidence interval, if given. Beside the names stand the
-    areas over the convergence curves, if given: 1 is a run that has the best value from the first evaluation on.
+    Marks: a line is the share that the runs of an algorithm attained within the budget, averaged over the whole range
+    of values, as a step function; the band around it, if given, is a confidence interval. The area over the convergence
+    curve, if given, is printed beside the name: it is 1 for a run that has the best value from the first evaluation on.
 
     Args:
         budgets: (T,) increasing.
-        share: By algorithm, (T,) from 0 to 1; NaN where unknown.
-        area: By algorithm, the area over the convergence curve (AOCC).
-        bands: By algorithm, (2, T) lower and upper ends of a confidence band.
-        level: Of the confidence bands, for the caption.
-        order: All names in the order in which colours are dealt; default that of `share`.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        share: For each algorithm, (T,) shares from 0 to 1; NaN where unknown.
+        area: For each algorithm, the area over the convergence curve (AOCC).
+        bands: For each algorithm, (2, T) lower and upper ends of a confidence band.
+        level: Confidence level of the bands, for the caption.
+        order: All algorithm names in the order in which colours are assigned; default that of `share`.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If budgets do not increase, or an array has another shape or does not lie in 0 to 1.
+        ValueError: If budgets do not increase, or an array has the wrong shape or lies outside [0, 1].
     """
     at, looks = increasing(budgets, "budgets"), looks_for(share, order, "share")
     curves = arrays_of(share, at.shape, "share")
@@ -254,7 +255,7 @@ def _height(width: float) -> float:
 def _grid(
     budgets: ArrayLike, values: ArrayLike, table: ArrayLike, *, lowest: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Budgets (T,), values (V,) and a function of both (T, V) as floats, once shapes and range are checked."""
+    """Budgets (T,), values (V,) and a table over both (T, V) as floats, after checking shapes and range."""
     at, heights = increasing(budgets, "budgets"), increasing(values, "values")
     cells = floats(table)
     if cells.shape != (at.size, heights.size):

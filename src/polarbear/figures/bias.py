@@ -1,4 +1,4 @@
-"""Final points on f0 above the tests that reject that they are uniform."""
+"""Final points on f0 above the tests that reject their uniformity."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 _SPREAD = 0.7
-"""Of the jitter, as a share of the room of a variable."""
+"""Width of the jitter, as a share of the space for a variable."""
 _GOLDEN = (5**0.5 - 1) / 2
 _ROW = 0.125
-"""Inches for each test."""
+"""Height of each test's row, in inches."""
 _REJECTED = ("#F1F3F4", "#9FD8C4", "#007355")
-"""Not rejected, rejected by a test that does not count, and by one that counts."""
+"""Colours: not rejected, rejected by a test that does not count, rejected by a test that counts."""
 
 
 def structural_bias(
@@ -38,21 +38,21 @@ def structural_bias(
 ) -> Figure:
     """Final points by variable, with jitter, above a heat map of the tests that reject (Vermetten 2025, figure 3.16).
 
-    Marks: a dot is the final point of a run in one variable, moved to a side so that none hides another; orange in
-    variables in which a test that counts rejects. Below, a dark cell is a rejection by a test that counts, a pale one
-    by a test that rejects in too few variables to count.
+    Marks: a dot is the final point of a run in one variable, shifted sideways so that none hides another; it is orange
+    in variables where a test that counts rejects. In the heat map below, a dark cell is a rejection by a test that
+    counts, a pale cell one by a test that rejects in too few variables to count.
 
     Args:
         points: (n, d) final points in [0, 1]^d.
-        rejected: (t, d) whether each test rejects that a variable is uniform.
-        tests: (t,) names.
-        counts: (t,) the tests that count; default all that reject anywhere.
-        name: Whose points they are.
-        width: Inches.
-        height: Inches; default in proportion to the number of tests.
+        rejected: (t, d) whether each test rejects uniformity of each variable.
+        tests: (t,) names of the tests.
+        counts: (t,) whether each test counts; default those that reject in any variable.
+        name: Name of the algorithm that the points belong to.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of tests.
 
     Raises:
-        ValueError: If points or rejections have another shape, or a point lies outside the box.
+        ValueError: If points or rejections have the wrong shape, or a point lies outside the unit box.
     """
     x, rejections, counted = _checked(points, rejected, tests, counts)
     n, d = x.shape

@@ -1,4 +1,4 @@
-"""What every mark of a figure means, in plain words: a caption for each figure, under the figure's name."""
+"""Captions that say what every mark of a figure means, one function per figure and of the same name."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _UNKNOWN = " Hatched: unknown, because runs were stopped before."
 
 
 def allocation(axis: str) -> str:
-    """Caption of `allocation` on a budget in "evaluations" or "seconds"."""
+    """Caption of `allocation` for budgets in "evaluations" or "seconds"."""
     return (
         f"One bar per algorithm along the budget in {axis}. The shade, and the number where there is room for it, is "
         "the number of problem instances on which the algorithm was observed at that budget. A bar gets paler to the "
@@ -100,7 +100,7 @@ def allocation(axis: str) -> str:
 
 
 def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> str:
-    """Caption of `attainment` with borders of these shares, and with unknown parts or without."""
+    """Caption of `attainment` with contours at the shares `lines`; `unknown`: whether some regions are unknown."""
     percents = listed(f"{100 * line:g}%" for line in lines)
     return (
         "The empirical attainment function: the shade at a point is the share of the runs that found a value as good "
@@ -111,12 +111,12 @@ def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> 
 
 
 def part_of_runs(share: float) -> str:
-    """A share of the runs in words."""
+    """A share of the runs, in words."""
     return "half" if share == 0.5 else f"{100 * share:g}%"
 
 
 def attainment_difference(first: str, second: str, *, unknown: bool = False, level: float | None = None) -> str:
-    """Caption of `attainment_difference` of two algorithms, with unknown parts or without, and with lines or not."""
+    """Caption of `attainment_difference`; `unknown`: whether some regions are; `level`: share of the lines, if any."""
     return (
         f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
         "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
@@ -128,7 +128,7 @@ def attainment_difference(first: str, second: str, *, unknown: bool = False, lev
 
 
 def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None = None) -> str:
-    """Caption of `attainment_ecdf`: whether it shows areas, and of which level its bands are, if it has any."""
+    """Caption of `attainment_ecdf`; `area`: whether it shows areas; `level`: confidence level of the bands, if any."""
     return (
         "The share of the range of values that runs had attained within the budget, on average over the runs: what the "
         "distribution of runtimes to targets becomes as their number grows."
@@ -140,7 +140,7 @@ def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None =
 
 
 def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `convergence` with quantiles of these levels."""
+    """Caption of `convergence` with quantiles at these levels."""
     return (
         f"The best value found so far over the budget. {quantiles(algorithms, levels)} Lines end where runs were "
         "stopped; a dotted line leads from there to the name." + markers(algorithms)
@@ -156,9 +156,9 @@ def data_profiles(algorithms: int) -> str:
 
 
 def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False, unnamed: int = 0) -> str:
-    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
+    """Caption of `dominance_over_rounds` for decision threshold `alpha` and joint or pointwise elimination.
 
-    `withdrawn`: whether algorithms were withdrawn; `unnamed`: how many lines are grey.
+    `withdrawn`: whether algorithms were withdrawn; `unnamed`: number of grey lines.
     """
     dominated = (
         "the probability that its strongest rival is better at all timepoints at once"
@@ -183,7 +183,7 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False,
 
 
 def embedding(method: str) -> str:
-    """Caption of `embedding` by a method such as ``"t-SNE"``."""
+    """Caption of `embedding` for a method such as ``"t-SNE"``."""
     return (
         f"Each symbol is an instance, placed by {method} of its mean features, standardized: instances that lie close "
         "together have similar features. Colour and shape say which function; its name stands beside the instance in "
@@ -192,7 +192,7 @@ def embedding(method: str) -> str:
 
 
 def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool = False) -> str:
-    """Caption of `ert_over_dimension`: whether it shows numbers of successes, and budgets where there were none."""
+    """Caption of `ert_over_dimension`; whether it shows numbers of successes, and budgets where there were none."""
     numbers = " with the number of successful runs beside them" if algorithms <= CROWD else ""
     return (
         "The expected runtime (ERT) divided by the dimension, against the dimension. Both axes are logarithmic: along "
@@ -204,7 +204,7 @@ def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool 
 
 
 def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
-    """Caption of `ert_over_targets`; `runs` if successes are given out of so many."""
+    """Caption of `ert_over_targets`; `runs`: number of runs per algorithm if successes are shown."""
     return (
         "The expected runtime (ERT), all evaluations spent by all runs up to the target divided by the number of "
         "successful runs, against the target, from easy to hard. "
@@ -228,7 +228,7 @@ def heat_map(
     missing: bool = False,
     infinite: bool = False,
 ) -> str:
-    """Caption of `heat_map`: what its numbers are, and which marks it has."""
+    """Caption of `heat_map`: what its numbers mean, and which marks it has."""
     shade = (
         f"orange above {center:g}, blue below, the stronger, the further away"
         if center is not None
@@ -252,13 +252,13 @@ def mean_landscapes() -> str:
 
 
 def optima(dimension: int) -> str:
-    """Caption of `optima` of problems of so many variables."""
+    """Caption of `optima` for problems of this dimension."""
     shown = "" if dimension == 2 else f", the first two of {dimension} variables"
     return f"Each dot is where the optimum of an instance lies{shown}. The broken line is the border of the box."
 
 
 def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `parameter_over_targets` with quantiles of these levels."""
+    """Caption of `parameter_over_targets` with quantiles at these levels."""
     return (
         f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
         f"{quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
@@ -267,7 +267,7 @@ def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[
 
 
 def parameter_over_time(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `parameter_over_time` with quantiles of these levels."""
+    """Caption of `parameter_over_time` with quantiles at these levels."""
     return (
         f"The logged parameter “{parameter}” over the budget. {quantiles(algorithms, levels)} Lines end where it is "
         "not known; a dotted line leads from there to the name." + markers(algorithms)
@@ -275,7 +275,7 @@ def parameter_over_time(parameter: str, algorithms: int, *, levels: Sequence[flo
 
 
 def partial_order(*, alpha: float | None = None) -> str:
-    """Caption of `partial_order` of tests at level `alpha`."""
+    """Caption of `partial_order` for tests at level `alpha`."""
     level = f" at level {alpha:g}" if alpha is not None else ""
     return (
         f"Which algorithm beats which{level}. A line from a dot to one further right, in the colour of the first, says "
@@ -295,7 +295,7 @@ def performance_profiles(algorithms: int) -> str:
 
 
 def preference_values(*, sure: bool) -> str:
-    """Caption of `preference_values`, whose uncertainty can be taken at face value or not."""
+    """Caption of `preference_values`; `sure`: whether the uncertainty can be taken at face value."""
     caution = (
         ""
         if sure
@@ -313,7 +313,7 @@ def preference_values(*, sure: bool) -> str:
 
 
 def rating_over_rounds(algorithms: int, *, level: float = 0.95, eliminated: bool = False, unnamed: int = 0) -> str:
-    """Caption of `rating_over_rounds` with `algorithms` lines, of which some are `unnamed`."""
+    """Caption of `rating_over_rounds` with `algorithms` lines, `unnamed` of which are grey."""
     ratings = rating_over_time(algorithms, level=level, eliminated=eliminated, unnamed=unnamed)
     return f"A panel for each moment of the race, all on one scale. {ratings}"
 
@@ -327,7 +327,7 @@ def rating_over_time(
     truth: bool = False,
     unnamed: int = 0,
 ) -> str:
-    """Caption of `rating_over_time` with `algorithms` lines, of which some are `unnamed`.
+    """Caption of `rating_over_time` with `algorithms` lines, `unnamed` of which are grey.
 
     `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
     """
@@ -364,7 +364,7 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
 
 
 def relations_over_time(*, alpha: float | None, epsilon: float | None, crossing: bool) -> str:
-    """Caption of `relations_over_time` under a threshold, a region of equivalence and a resolution rule."""
+    """Caption of `relations_over_time` for a decision threshold, a region of equivalence and a resolution rule."""
     resolved = (
         " A pair also counts as resolved once it is decided that the two cross, even if some budgets stay undecided."
         if crossing
@@ -394,7 +394,7 @@ def runtime_distributions(
     reference: str | None = None,
     background: int = 0,
 ) -> str:
-    """Caption of `runtime_distributions`: which marks it has, and whether runtimes contain simulated restarts."""
+    """Caption of `runtime_distributions`: which marks it has, and whether runtimes include simulated restarts."""
     beyond = (
         "with simulated restarts: an unsuccessful run is followed by further ones, drawn from the same runs, until one "
         "is successful"

@@ -1,4 +1,4 @@
-"""Captions of what is drawn of attainment functions beyond one surface; see `captions`."""
+"""Captions of figures derived from attainment functions, other than the function itself; see `captions`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polarbear.quantities import plural
 
 
 def target_sensitivity(algorithms: int, changes: Mapping[int, float]) -> str:
-    """Caption of `target_sensitivity` with the changes of ranks by number of targets."""
+    """Caption of `target_sensitivity`; `changes`: change of ranks for each number of targets."""
     amounts = listed(f"{change:g} ({count} targets)" for count, change in changes.items())
     return (
         "Left: the mean share attained within the budget, averaged over all values (EAF, solid) and over evenly spaced "
@@ -23,7 +23,7 @@ def target_sensitivity(algorithms: int, changes: Mapping[int, float]) -> str:
 
 
 def vorobev_expectation(algorithms: int, *, runs: bool = False) -> str:
-    """Caption of `vorobev_expectation`, with single runs or without."""
+    """Caption of `vorobev_expectation`; `runs`: whether single runs are shown."""
     return (
         "Vorob'ev expectations: of the level curves of an algorithm's attainment function the one whose area over the "
         "convergence curve is closest to the mean of its runs. The number beside the name is the deviation, the mean "

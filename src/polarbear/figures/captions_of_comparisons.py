@@ -1,4 +1,4 @@
-"""Captions of charts that compare algorithms: by statistics, over functions, in pairs; see `captions`."""
+"""Captions of charts that compare algorithms: by statistics, across functions, in pairs; see `captions`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polarbear.quantities import plural
 
 
 def across_columns(algorithms: int, label: str, column: str) -> str:
-    """Caption of `across_columns` of a number by function, dimension or another column."""
+    """Caption of `across_columns` for numbers by function, dimension or another column."""
     return (
         f"The {label} by {column}: a dot for each algorithm and {column}; lines only join the dots of one algorithm. "
         "Where there is no dot, the number is not known or infinite." + markers(algorithms)
@@ -28,7 +28,7 @@ def clustered_ranks(algorithms: int, functions: int) -> str:
 
 
 def contributions(whole: float, *, sampled: bool = False, group_size: int | None = None) -> str:
-    """Caption of `contributions` to a portfolio that attains `whole`; whether orders of joining were sampled."""
+    """Caption of `contributions` to a portfolio that attains `whole`; `sampled`: whether orders were sampled."""
     joining = f"as one of the first {group_size}" if group_size else "in any order"
     return (
         "What each algorithm contributes to the area below the attainment curve of the portfolio of all, which is "
@@ -45,7 +45,7 @@ def contributions(whole: float, *, sampled: bool = False, group_size: int | None
 
 
 def cumulative_difference(first: str, second: str, *, better: float, level: float) -> str:
-    """Caption of `cumulative_difference` of two algorithms, of which the first is better with this probability."""
+    """Caption of `cumulative_difference`; `better`: probability that the first of the two algorithms is better."""
     return (
         "All results of both algorithms are put in one order, from the best at the left to the worst. The line is the "
         f"share of the results of {first} that are among the best so many, less that of the results of {second}. Where "
@@ -58,7 +58,7 @@ def cumulative_difference(first: str, second: str, *, better: float, level: floa
 
 
 def final_positions(algorithms: int, *, scaled: bool) -> str:
-    """Caption of `final_positions`, scaled to the domain or not."""
+    """Caption of `final_positions`; `scaled`: whether coordinates are scaled to the domain."""
     return (
         "The final points of the runs as parallel coordinates: each thin line is the point of one run, and its height "
         "at a coordinate is where it lies along it"
@@ -69,14 +69,14 @@ def final_positions(algorithms: int, *, scaled: bool) -> str:
 
 
 def fixed_budget_curves(algorithms: int, statistic: str, *, band: str = "", runs: bool = False) -> str:
-    """Caption of `fixed_budget_curves` of a statistic: what its bands are, and whether it shows single runs."""
+    """Caption of `fixed_budget_curves`; `band`: what bands show; `runs`: whether single runs are drawn."""
     return f"The {statistic} of the best values so far over the budget." + drawn(algorithms, band, runs)
 
 
 def fixed_target_curves(
     algorithms: int, statistic: str, *, band: str = "", runs: bool = False, budgets: bool = False
 ) -> str:
-    """Caption of `fixed_target_curves`: as of `fixed_budget_curves`, and whether it shows the algorithms' budgets."""
+    """Caption of `fixed_target_curves`, as for `fixed_budget_curves`; `budgets`: whether budgets are shown."""
     return (
         f"The {statistic} of the runtimes to a target, from easy to hard targets."
         + drawn(algorithms, band, runs)
@@ -85,7 +85,7 @@ def fixed_target_curves(
 
 
 def grid(panels: int, caption: str) -> str:
-    """Caption of `grid` of so many panels, from that of one."""
+    """Caption of `grid`, made from the caption of a single panel."""
     return f"{plural(panels, 'panel')}, each with a title of its own; colours are the same in all. In each: {caption}"
 
 
@@ -98,7 +98,7 @@ def histograms(algorithms: int, value: str) -> str:
 
 
 def p_values(test: str, correction: str, *, alpha: float, one_sided: bool) -> str:
-    """Caption of `p_values` of a test of pairs."""
+    """Caption of `p_values` of a pairwise test."""
     question = "the algorithm of the row tends to lower values" if one_sided else "the two algorithms differ"
     adjusted = (
         "not corrected for their number" if correction == "none" else f"corrected for their number ({correction})"
@@ -111,7 +111,7 @@ def p_values(test: str, correction: str, *, alpha: float, one_sided: bool) -> st
 
 
 def radar(algorithms: int, label: str, column: str, *, best: Literal["lowest", "highest"]) -> str:
-    """Caption of `radar` of a number by function, dimension or another column."""
+    """Caption of `radar` for numbers by function, dimension or another column."""
     return (
         f"The {label} by {column}: on each spoke a dot lies the further out, the better; {best} is best, and the rings "
         "have the numbers beside the first spoke. A dot at the centre has no number or an infinite one. The area "
@@ -128,7 +128,7 @@ def rank_chart(algorithms: int, column: str) -> str:
 
 
 def rating_candlesticks(games: int) -> str:
-    """Caption of `rating_candlesticks` after so many games."""
+    """Caption of `rating_candlesticks` after this many games."""
     return (
         f"Glicko-2 ratings after {plural(games, 'game')} between random runs, best on top. The dot, with its number at "
         "the right, is the rating; the thick line reaches one deviation to both sides, the thin line two, a 95% "
@@ -158,7 +158,7 @@ def runtime_densities(target: str, *, histogram: bool = False, runs: bool = Fals
 
 
 def structural_bias(runs: int, biased: bool) -> str:
-    """Caption of `structural_bias` of so many runs, of which a test counts or not."""
+    """Caption of `structural_bias` for this many runs; `biased`: whether a test that counts rejects."""
     return (
         f"Above: where {plural(runs, 'run')} ended in each variable, from its lower bound, 0, to its upper one, 1; "
         "dots are moved to the sides so that none hides another. On random values, runs of an optimizer without "

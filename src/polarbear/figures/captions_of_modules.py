@@ -1,4 +1,4 @@
-"""Captions of figures of an optimizer's modules; see `captions`."""
+"""Captions of figures about an optimizer's modules; see `captions`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def effects_over_time() -> str:
 
 
 def parallel_coordinates(score: str) -> str:
-    """Caption of `parallel_coordinates` by a score."""
+    """Caption of `parallel_coordinates` coloured by a score."""
     return (
         f"A line is a configuration, and the darker the higher its {score}. It passes through its options, a little "
         "above or below so that lines do not cover each other, and through its numbers between the ends of their "

@@ -1,4 +1,4 @@
-"""Comparisons of algorithms: p-values of pairs, ratings, robust ranks over time, contributions, clustered ranks."""
+"""Comparisons of algorithms: pairwise p-values, ratings, robust ranks over time, contributions, clustered ranks."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from polarbear.figures.style import (
 )
 
 _SMALLEST = 1e-6
-"""p-values below have the same shade."""
+"""All smaller p-values have the same shade."""
 
 
 def p_values(tests: PairwiseTests, *, width: float = WIDE, height: float | None = None) -> Figure:
     """The corrected p-values of all pairs (IOHprofiler thesis, figure 3.5).
 
-    Marks: the darker a cell, the smaller the corrected p-value of the row's algorithm against the column's; a
-    p-value is bold where the row is significantly better. The diagonal is hatched.
+    Marks: the darker a cell, the smaller the corrected p-value of the row's algorithm against the column's. A p-value
+    is bold if the row's algorithm is significantly better. The diagonal is hatched.
 
     Args:
-        tests: Of `polarbear.assess.kolmogorov_smirnov` or another test.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        tests: Result of `polarbear.assess.kolmogorov_smirnov` or another pairwise test.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
     """
     table = np.where(tests.adjusted == 0, _SMALLEST, tests.adjusted)
     label = f"p-value, {tests.test}"
@@ -77,14 +77,14 @@ def rating_candlesticks(
 ) -> Figure:
     """Glicko-2 ratings with their deviations (IOHprofiler thesis, tables 3.1 and 3.2, "Glicko2-based ranking").
 
-    Marks: one row per algorithm, the best rating on top. The dot is the rating, the thick line reaches one deviation
-    to both sides, the thin line two: a 95 % interval. The dotted rule is where everybody began.
+    Marks: one row per algorithm, the best rating at the top. The dot is the rating; the thick line extends one
+    deviation to either side, the thin line two: a 95 % interval. The dotted line marks the initial rating.
 
     Args:
-        ratings: Of `polarbear.assess.glicko2`.
-        order: All names in the order in which colours are dealt; default that of the ratings.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        ratings: Result of `polarbear.assess.glicko2`.
+        order: All algorithm names in the order in which colours are assigned; default that of the ratings.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
     """
     looks = looks_for(ratings.names, order, "algorithm")
     rows = np.argsort(-ratings.rating, kind="stable")
@@ -116,17 +116,17 @@ def robust_ranks_over_time(
 ) -> Figure:
     """The bootstrap ranking over time (Fawcett et al. 2023, at every budget as in Vermetten et al. 2025).
 
-    Marks: a line is an algorithm's expected rank over the bootstrap samples of the instances, 1, the best, on top; the
-    band reaches over the ranks that it takes in 95 % of them. Where the line has dots, the algorithm is in the best
-    group: those whom the leader does not beat significantly.
+    Marks: a line is an algorithm's expected rank over bootstrap samples of the instances, with rank 1, the best, at the
+    top; the band covers the ranks that the algorithm takes in 95 % of the samples. The line has dots where the
+    algorithm is in the best group, i.e. not significantly worse than the leader.
 
     Args:
-        ranking: Of `polarbear.assess.robust_ranking`.
-        order: All names in the order in which colours are dealt; default that of the ranking.
-        axis: What times are counted in.
-        spacing: "log" or "linear" time axis; default as the times are spaced.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        ranking: Result of `polarbear.assess.robust_ranking`.
+        order: All algorithm names in the order in which colours are assigned; default that of the ranking.
+        axis: Unit of the times.
+        spacing: "log" or "linear" time axis; default inferred from the spacing of the times.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
     """
     names, looks = ranking.names, looks_for(ranking.names, order, "algorithm")
     count, at = len(names), ranking.times
@@ -163,15 +163,16 @@ def contributions(
 ) -> Figure:
     """What each algorithm contributes to a portfolio (IOHprofiler thesis, table 3.2, "Portfolio").
 
-    Marks: one row per algorithm, the largest Shapley value on top. The bar is the Shapley value, the line at its end
-    two standard errors to both sides, where orders were sampled; the diamond is the marginal contribution, what the
-    whole portfolio loses without the algorithm; the circle what the algorithm attains alone.
+    Marks: one row per algorithm, the largest Shapley value at the top. The bar is the Shapley value; the line at its
+    end extends two standard errors to either side if joining orders were sampled. The diamond is the marginal
+    contribution, i.e. what the whole portfolio loses without the algorithm; the circle is what the algorithm attains
+    alone.
 
     Args:
-        found: Of `polarbear.assess.contributions`.
-        order: All names in the order in which colours are dealt; default that of the contributions.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        found: Result of `polarbear.assess.contributions`.
+        order: All algorithm names in the order in which colours are assigned; default that of the contributions.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
     """
     looks, rows = looks_for(found.names, order, "algorithm"), np.argsort(-found.shapley, kind="stable").tolist()
     high = 1.06 * max(1e-9, float(np.max([found.alone, found.shapley + 2 * found.standard_error])))
@@ -199,17 +200,17 @@ def contributions(
 
 
 def clustered_ranks(ranks: ClusteredRanks, *, width: float = WIDE, height: float | None = None) -> Figure:
-    """Ranks of a deep statistical comparison, with alike algorithms and functions side by side (PerformViz).
+    """Ranks of a deep statistical comparison, with similar algorithms and functions side by side (PerformViz).
 
     After Eftimov, Hribar and Korošec (2020), A visualization tool for the comparison of optimization algorithms.
 
-    Marks: the darker a cell, the better the rank of the row's algorithm on the column's function. The tree at the right
-    joins algorithms, that above joins functions, the sooner, the more alike their ranks are.
+    Marks: the darker a cell, the better the rank of the row's algorithm on the column's function. The dendrogram at the
+    right joins algorithms, the one above joins functions; the more similar their ranks, the sooner they are joined.
 
     Args:
-        ranks: Of `polarbear.assess.cluster_ranks`.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        ranks: Result of `polarbear.assess.cluster_ranks`.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
     """
     rows, columns = ranks.names, ranks.functions
     figure = heat_map(ranks.ranks, rows, columns, label="rank", reverse=True, width=width, column_label="function")
@@ -274,7 +275,7 @@ def _bars(found: Contributions, rows: Sequence[int]) -> Iterator[Mark]:
 
 
 def _tree(tree: Tree, begin: float, reach: float, *, sideways: bool) -> Iterator[Line]:
-    """Brackets of a tree, from its leaves, at `begin`, to its root, `reach` away."""
+    """Brackets of a dendrogram, from its leaves at `begin` to its root at a distance of `reach`."""
     top = max((heights[1] for _, heights in tree), default=1.0) or 1.0
     for number, (ends, heights) in enumerate(tree):
         across = np.array([ends[0], ends[0], ends[1], ends[1]])

@@ -18,7 +18,7 @@ from polarbear.figures.style import CROWD, QUARTILES, WIDE, Look, Spacing, liter
 from polarbear.records import FloatArray
 
 _LABEL = 34
-"""Characters of a parameter's name that fit along the axis of the smallest figure."""
+"""Number of characters of a parameter's name that fit along the axis of the smallest figure."""
 
 
 def convergence(
@@ -36,27 +36,26 @@ def convergence(
 ) -> Figure:
     """The best value so far of every algorithm over the budget.
 
-    Marks: a line is the middle quantile over the runs, the median by default; the band around it reaches from the
-    lowest to the highest, and from the second lowest to the second highest and so on, one on top of the other. More
-    than eight algorithms are drawn without bands. Lines and bands end where the value of some runs is unknown,
-    because they were stopped earlier; a dotted line leads on to the name. A value of 0 lies on the lower edge of a
-    logarithmic axis.
+    Marks: a line is the middle quantile over the runs, by default the median. Bands around it reach from the lowest to
+    the highest quantile, from the second lowest to the second highest, and so on, drawn on top of each other; with more
+    than eight algorithms there are no bands. Lines and bands end where the value of some runs is unknown because these
+    were stopped earlier; a dotted line leads on to the name. A value of 0 lies on the lower edge of a logarithmic axis.
 
     Args:
         budgets: (T,) increasing.
-        quantiles: By algorithm, (q, T) values; NaN where unknown.
-        levels: (q,) probabilities of the quantiles, increasing, an odd number.
-        order: All names in the order in which colours are dealt; default that of `quantiles`.
+        quantiles: For each algorithm, (q, T) quantiles of the values; NaN where unknown.
+        levels: (q,) increasing probabilities of the quantiles; q is odd.
+        order: All algorithm names in the order in which colours are assigned; default that of `quantiles`.
         value: Label of the vertical axis.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        value_spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor
-            of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        value_spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If budgets or levels do not increase, the number of levels is even, or an array has another shape.
+        ValueError: If budgets or levels do not increase, the number of levels is even, or an array has the wrong shape.
     """
     at = increasing(budgets, "budgets")
     return _chart(
@@ -83,23 +82,23 @@ def parameter_over_time(
 ) -> Figure:
     """A logged parameter of every algorithm over the budget.
 
-    Marks: as in `convergence`: the line is the middle quantile over the runs, the bands reach from low quantiles to
-    high ones, both end or break where the parameter is unknown.
+    Marks: as in `convergence`: the line is the middle quantile over the runs and the bands join lower quantiles to
+    higher ones. Both end or break where the parameter is unknown.
 
     Args:
         budgets: (T,) increasing.
-        quantiles: By algorithm, (q, T) values of the parameter; NaN where unknown.
-        parameter: Its name, the label of the vertical axis; a long one is shown without its middle.
-        levels: (q,) probabilities of the quantiles, increasing, an odd number.
-        order: All names in the order in which colours are dealt; default that of `quantiles`.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
+        quantiles: For each algorithm, (q, T) quantiles of the parameter; NaN where unknown.
+        parameter: Name of the parameter, the label of the vertical axis; the middle of a long name is left out.
+        levels: (q,) increasing probabilities of the quantiles; q is odd.
+        order: All algorithm names in the order in which colours are assigned; default that of `quantiles`.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
         value_spacing: "log" or "linear" axis of the parameter; default as in `convergence`.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: As `convergence`.
+        ValueError: As in `convergence`.
     """
     at, label = increasing(budgets, "budgets"), literal(shown(parameter, _LABEL))
     return _chart(
@@ -124,25 +123,26 @@ def parameter_over_targets(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """A logged parameter of every algorithm when the runs reached a target, from easy to hard.
+    """A logged parameter of every algorithm at the moment when runs reach each target, from easy to hard.
 
-    Marks: the line is the middle quantile over the runs that reached the target, the bands reach from low quantiles
-    to high ones; both end where no run reached it.
+    Marks: the line is the middle quantile over the runs that reached the target, and the bands join lower quantiles to
+    higher ones. Both end where no run reached the target.
 
     Args:
         targets: (m,) increasing; drawn from the largest, the easiest, to the smallest.
-        quantiles: By algorithm, (q, m) values of the parameter; NaN where unknown.
-        parameter: Its name, the label of the vertical axis; a long one is shown without its middle.
-        levels: (q,) probabilities of the quantiles, increasing, an odd number.
-        order: All names in the order in which colours are dealt; default that of `quantiles`.
+        quantiles: For each algorithm, (q, m) quantiles of the parameter; NaN where unknown.
+        parameter: Name of the parameter, the label of the vertical axis; the middle of a long name is left out.
+        levels: (q,) increasing probabilities of the quantiles; q is odd.
+        order: All algorithm names in the order in which colours are assigned; default that of `quantiles`.
         target: Label of the horizontal axis.
-        spacing: "log" or "linear" axis of targets; default "log" if none is negative and they span a factor of ten.
+        spacing: "log" or "linear" axis of targets; default "log" if no number is negative and they span at least a
+            factor of ten.
         value_spacing: "log" or "linear" axis of the parameter; default as in `convergence`.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: As `convergence`.
+        ValueError: As in `convergence`.
     """
     at, label = increasing(targets, "targets"), literal(shown(parameter, _LABEL))
     scale = Scale.of([at], spacing)
@@ -171,7 +171,7 @@ def _chart(
     alt: str,
     caption: str,
 ) -> Figure:
-    """Lines with bands, from quantiles (q, T) at (T,), named where the lines end."""
+    """Lines with bands, from quantiles (q, T) at positions (T,), with names where the lines end."""
     if increasing(levels, "levels").size % 2 == 0:
         raise ValueError(f"levels {list(levels)} have no middle one for the line; give an odd number")
     arrays = arrays_of(quantiles, (len(levels), at.size), "quantiles")
@@ -189,7 +189,7 @@ def _chart(
 
 
 def _band(at: FloatArray, bands: Mapping[str, FloatArray], name: str, look: Look, index: int) -> Iterator[Mark]:
-    """The middle line, and one band for every pair of quantiles around it; upright bars where there is one point."""
+    """The middle line and a band for each pair of quantiles around it; vertical bars if there is only one point."""
     band = bands[name]
     middle = len(band) // 2
     single = np.count_nonzero(np.isfinite(band[middle])) == 1

@@ -24,19 +24,19 @@ def cumulative_difference(
 ) -> Figure:
     """The cumulative difference plot of two algorithms (Arza et al. 2022, figure 4).
 
-    Marks: the line is the share of the first algorithm's results among the best so many of both, less that of the
-    second's; the band around it is a bootstrap interval. Areas above zero have the colour of the first algorithm, which
-    is ahead there, areas below it that of the second.
+    Marks: when the results of both algorithms are pooled and ordered, the line is the share of the first algorithm's
+    results among the best so many, minus the share of the second's; the band around it is a bootstrap interval. Areas
+    above zero, where the first algorithm is ahead, have its colour; areas below zero have that of the second.
 
     Args:
-        difference: Of the two samples.
-        names: Of the two algorithms.
-        order: All names in the order in which colours are dealt; default `names`.
-        width: Inches.
-        height: Inches; default in proportion.
+        difference: Cumulative difference of the two samples.
+        names: Names of the two algorithms.
+        order: All algorithm names in the order in which colours are assigned; default `names`.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If a name is not in the order.
+        ValueError: If a name is missing from `order`.
     """
     looks, at = looks_for(names, order, "algorithm"), difference.levels
     zero = np.zeros(at.size)

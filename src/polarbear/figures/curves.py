@@ -37,28 +37,28 @@ def fixed_budget_curves(
     """The expected value over the budget (IOHprofiler thesis, table 3.1, "Expected Target Value").
 
     Marks: a line is a statistic of an algorithm's runs, such as their mean, median or geometric mean; the area around
-    it is the band given, such as the mean ± a standard deviation; thin lines are single runs. Lines end where the
-    statistic is unknown; a dotted line leads on to the name. A value of 0 lies on the lower edge of a logarithmic
-    axis, and so does the end of a band that reaches below 0.
+    it is the given band, such as the mean ± a standard deviation; thin lines are single runs. Lines end where the
+    statistic is unknown, and a dotted line leads on to the name. On a logarithmic axis, a value of 0 and the end of a
+    band that reaches below 0 lie on the lower edge.
 
     Args:
         budgets: (T,) increasing.
-        curves: By algorithm, (T,) the statistic; NaN where unknown.
-        bands: By algorithm, (2, T) lower and upper ends.
-        runs: By algorithm, (runs, T) values of single runs.
-        statistic: What the lines are, for words.
-        band: What the bands are, such as "mean ± standard deviation", for the caption.
+        curves: For each algorithm, (T,) values of the statistic; NaN where unknown.
+        bands: For each algorithm, (2, T) lower and upper ends.
+        runs: For each algorithm, (runs, T) values of single runs.
+        statistic: Name of the statistic, for title and caption.
+        band: What the bands show, such as "mean ± standard deviation", for the caption.
         value: Label of the vertical axis.
-        order: All names in the order in which colours are dealt; default that of `curves`.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        value_spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of
-            ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        order: All algorithm names in the order in which colours are assigned; default that of `curves`.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        value_spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If budgets do not increase, or an array has another shape.
+        ValueError: If budgets do not increase, or an array has the wrong shape.
     """
     at = increasing(budgets, "budgets")
     lines, areas, single = _arrays(at, curves, bands, runs)
@@ -97,29 +97,30 @@ def fixed_target_curves(
 ) -> Figure:
     """The expected runtime over targets, from easy to hard (IOHprofiler thesis, table 3.2, "Expected Runtime").
 
-    Marks: a line is a statistic of the runtimes of an algorithm's runs, such as PAR-1, PAR-10, their median or another
-    quantile: the runtime within which a run succeeds with that probability. The area around it is the band given, such
-    as the mean ± a standard deviation; thin lines are single runs, up to the hardest target that they reach. Level
-    dashed lines are the budgets that the algorithms had.
+    Marks: a line is a statistic of the runtimes of an algorithm's runs, such as PAR-1, PAR-10, the median or another
+    quantile, i.e. the runtime within which a run succeeds with that probability. The area around it is the given band,
+    such as the mean ± a standard deviation; thin lines are single runs, up to the hardest target that they reach.
+    Horizontal dashed lines are the budgets of the algorithms.
 
     Args:
         targets: (m,) increasing; drawn from the largest, the easiest, to the smallest.
-        curves: By algorithm, (m,) the statistic; inf or NaN where there is none.
-        bands: By algorithm, (2, m) lower and upper ends.
-        runs: By algorithm, (runs, m) runtimes of single runs, inf where a target was missed.
-        budgets: By algorithm, the evaluations that its runs were given.
-        statistic: What the lines are, such as "PAR-10", for words.
-        band: What the bands are, for the caption.
+        curves: For each algorithm, (m,) values of the statistic; inf or NaN where there is none.
+        bands: For each algorithm, (2, m) lower and upper ends.
+        runs: For each algorithm, (runs, m) runtimes of single runs; inf where a target was missed.
+        budgets: For each algorithm, the number of evaluations that its runs were given.
+        statistic: Name of the statistic, such as "PAR-10", for title and caption.
+        band: What the bands show, for the caption.
         cost: Label of the vertical axis.
         target: Label of the horizontal axis.
-        order: All names in the order in which colours are dealt; default that of `curves`.
-        spacing: "log" or "linear" axis of targets; default "log" if none is negative and they span a factor of ten.
-        cost_spacing: "log" or "linear" axis of runtimes; default as of targets.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        order: All algorithm names in the order in which colours are assigned; default that of `curves`.
+        spacing: "log" or "linear" axis of targets; default "log" if no number is negative and they span at least a
+            factor of ten.
+        cost_spacing: "log" or "linear" axis of runtimes; default as for `spacing`.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If targets do not increase, or an array has another shape.
+        ValueError: If targets do not increase, or an array has the wrong shape.
     """
     at = increasing(targets, "targets")
     flipped = [
@@ -185,7 +186,7 @@ def _scale(
     spacing: Spacing | None,
     more: Sequence[float] = (),
 ) -> Scale:
-    """The scale of lines and runs; of bands as far as they are positive, where the others are."""
+    """The scale that shows lines, runs and bands; on a log scale, only the positive parts of bands."""
     main = Scale.of([*lines.values(), *single.values(), more], spacing)
     ends = [np.where(area > 0, area, np.nan) if main.log else area for area in areas.values()]
     return Scale.of([*lines.values(), *single.values(), *ends, more], "log" if main.log else "linear")

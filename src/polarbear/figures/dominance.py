@@ -1,4 +1,4 @@
-"""How surely each algorithm is dominated, round by round."""
+"""Each algorithm's probability of being dominated, round by round."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def dominance_over_rounds(
 ) -> Figure:
     """Each algorithm's probability of being dominated by its strongest rival (Wurth et al. 2026, figure 3).
 
-    Marks: a coloured line gives, after every round (dot), the probability that the algorithm's strongest rival
-    dominates it; a cross is its elimination or withdrawal, a diamond the first round after which all its relations
-    are resolved and it is still a candidate. The line of an algorithm that returned has a gap. The vertical axis is
-    linear up to 0.9 and logarithmic in 1 - p above. The dashed line is the decision threshold α. The black steps, on
-    the right axis, are the share of all pairs of algorithms that are resolved at every timepoint. Ticks on the
-    horizontal axis are rounds.
+    Marks: a coloured line gives, after every round (dot), the probability that the algorithm is dominated by its
+    strongest rival. A cross is its elimination or withdrawal; a diamond is the first round after which all its
+    relations are resolved while it is still a candidate. The line of an algorithm that returned has a gap. The vertical
+    axis is linear up to 0.9 and logarithmic in 1 - p above. The dashed line is the decision threshold α. The black
+    steps, on the right axis, are the share of all pairs of algorithms that are resolved at every timepoint. Each tick
+    on the horizontal axis is a round.
 
     Args:
-        rounds: At least one with runs; what was withdrawn before the first run is not drawn.
+        rounds: Rounds of the race, at least one of them with runs; withdrawals before the first run are not drawn.
         alpha: Decision threshold.
-        joint: Whether algorithms are eliminated by their dominance at all timepoints at once, for the caption.
+        joint: Whether elimination requires dominance at all timepoints jointly, for the caption.
         names: All algorithms; default those in the rounds, in order of appearance.
-        order: The names in the order in which colours are dealt; default `names`. Those left out are grey, and not
-            named.
-        width: Inches.
-        height: Inches; default in proportion.
+        order: Algorithm names in the order in which colours are assigned; default `names`. Others are grey and have no
+            label.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
         ValueError: If there is no round with runs.
@@ -86,13 +86,13 @@ def dominance_over_rounds(
 
 
 def _top(alpha: float) -> float:
-    """Where the axis ends: a decade beyond α, at least 0.9999; what lies above is drawn there."""
+    """The upper end of the axis: a decade beyond α, at least 0.9999; larger probabilities are drawn there."""
     digits = 4 if alpha >= 1 else max(4, int(np.ceil(-np.log10(1 - alpha) - 1e-9)) + 1)
     return 1 - 10.0**-digits
 
 
 def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Line]:
-    """From the first to the last round in which an algorithm took part, with a gap where it was out."""
+    """A line from the first to the last round in which an algorithm took part, with a gap where it was out."""
     for index, name in enumerate(names):
         rated = [number for number, round_ in enumerate(rounds) if name in round_.dominance]
         if not rated:
@@ -113,15 +113,15 @@ def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str,
 
 
 def _marks(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Points]:
-    """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet.
+    """Crosses for eliminations and withdrawals, diamonds where algorithms are first settled; side by side if they meet.
 
-    Grey ones are small, and stay where they are. The last candidate has no rival in the round that withdraws it: its
-    cross stands where its line ends.
+    Marks of grey algorithms are small and are not shifted. The last candidate has no rival in the round that withdraws
+    it, so its cross stands where its line ends.
     """
-    heights: dict[str, float] = {}  # of those that race
+    heights: dict[str, float] = {}  # of algorithms still racing
     exits: Counter[str] = Counter()
     settled: set[str] = set()
-    marks: defaultdict[int, dict[str, tuple[str, float]]] = defaultdict(dict)  # by instances and name of the mark
+    marks: defaultdict[int, dict[str, tuple[str, float]]] = defaultdict(dict)  # by number of instances and mark name
     for round_ in rounds:
         heights |= {name: min(rival.probability, top) for name, rival in round_.dominance.items()}
         for name in round_.settled:
@@ -157,7 +157,7 @@ def _leaving(round_: Round) -> tuple[str, ...]:
 
 
 def _dodge(heights: dict[str, float]) -> dict[str, float]:
-    """How many points to shift each mark sideways so that none hides another."""
+    """Horizontal shift of each mark, in points, so that none hides another."""
     groups: list[list[str]] = []
     last = -np.inf
     for mark in sorted(heights, key=heights.__getitem__):
@@ -170,7 +170,7 @@ def _dodge(heights: dict[str, float]) -> dict[str, float]:
 
 
 def _resolved(rounds: Sequence[Round], start: float) -> Iterator[Mark]:
-    """The share of pairs that are resolved, from round to round."""
+    """The share of resolved pairs, from round to round."""
     x = np.array([start, *(max(round_.instances, start) for round_ in rounds)])
     pairs = [n * (n - 1) / 2 for n in taking_part(rounds)]
     y = np.array([0.0, *(round_.resolved_pairs / count for round_, count in zip(rounds, pairs, strict=True))])
@@ -193,7 +193,7 @@ def _probability_axis(top: float, *, wide: bool) -> Axis:
 
 
 def _round_axis(rounds: Sequence[Round], *, wide: bool) -> Axis:
-    """Instances so far, with a longer tick for each round; on a log axis, labels of the last round and of others."""
+    """Number of instances, with a longer tick per round; on a log axis, the last round and some others have labels."""
     first, last = rounds[0].instances, rounds[-1].instances
     log = last > 12 * first
     ticks = [float(last)]

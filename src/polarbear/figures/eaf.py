@@ -1,4 +1,4 @@
-"""Beyond one attainment function: mean curves, and how much depends on the choice of targets."""
+"""Beyond a single attainment function: mean curves, and how much depends on the choice of targets."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def vorobev_expectation(
 ) -> Figure:
     """The Vorob'ev expectation of every algorithm: a mean convergence curve (López-Ibáñez et al. 2024, section V).
 
-    Marks: a line is the level curve of an algorithm's attainment function whose area is closest to the mean of its
-    runs; thin lines are single runs. Beside the name stands the deviation: the mean share of the area between bounds of
-    time and value that lies between a run and the line.
+    Marks: a line is the level curve of an algorithm's attainment function whose area is closest to the mean area of its
+    runs; thin lines are single runs. Beside the name stands the deviation: of the area between the bounds of time and
+    value, the mean share that lies between a run and the line.
 
     Args:
-        budgets: (T,) increasing, at which curves are drawn.
-        found: By algorithm, of `polarbear.assess.vorobev`.
-        runs: By algorithm, (runs, T) values of single runs.
-        order: All names in the order in which colours are dealt; default that of `found`.
+        budgets: (T,) increasing, at which the curves are drawn.
+        found: For each algorithm, the result of `polarbear.assess.vorobev`.
+        runs: For each algorithm, (runs, T) values of single runs.
+        order: All algorithm names in the order in which colours are assigned; default that of `found`.
         value: Label of the vertical axis.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        value_spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of
-            ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        value_spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
         ValueError: If there is no algorithm or budgets do not increase.
@@ -91,20 +91,20 @@ def target_sensitivity(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """ECDFs with several numbers of targets beside those without any (López-Ibáñez et al. 2024, figures 7 and 8).
+    """ECDFs based on several numbers of targets beside those based on the EAF (López-Ibáñez et al. 2024, figures 7, 8).
 
-    Marks: left, solid lines are EAF-based ECDFs, broken ones target-based, the more broken, the fewer targets. Right,
-    the difference of both for each number of targets: lines are means over all algorithms, dots their mean plus and
-    minus a standard deviation.
+    Marks: left, solid lines are ECDFs based on the EAF, broken lines those based on targets, with more gaps the fewer
+    the targets. Right, the difference of the two for each number of targets: lines are means over all algorithms, dots
+    the mean plus and minus one standard deviation.
 
     Args:
-        found: Of `polarbear.assess.target_sensitivity`.
-        algorithms: Those whose curves are drawn at the left; default the first two.
-        order: All names in the order in which colours are dealt; default that of `found`.
-        axis: What times are counted in.
-        spacing: "log" or "linear" time axis; default as the times are spaced.
-        width: Inches; narrow figures stack their panels.
-        height: Inches; default in proportion.
+        found: Result of `polarbear.assess.target_sensitivity`.
+        algorithms: Algorithms whose curves are drawn at the left; default the first two.
+        order: All algorithm names in the order in which colours are assigned; default that of `found`.
+        axis: Unit of the times.
+        spacing: "log" or "linear" time axis; default inferred from the spacing of the times.
+        width: Width in inches; narrow figures stack their panels.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
         ValueError: If an algorithm is not among those found.

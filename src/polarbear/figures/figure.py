@@ -1,4 +1,4 @@
-"""A figure as a value: what it shows, in words and in numbers, and ways to draw it."""
+"""A figure as a value: its contents, in words and numbers, and ways to draw it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Figure(Drawing):
-    """What a figure shows, and ways to draw it.
+    """The contents of a figure, and ways to draw it.
 
-    Where Matplotlib's figures have attributes and methods that this class has not, such as ``axes`` and ``savefig``,
-    they are those of `matplotlib()`.
+    Attributes and methods that this class lacks but Matplotlib's figures have, such as ``axes`` and ``savefig``, are
+    looked up on `matplotlib()`.
 
     Attributes:
-        title: What it shows.
-        alt: What it is, for those who cannot see it.
+        title: What the figure shows.
+        alt: Alternative text, for readers who cannot see the figure.
         caption: What every mark means.
     """
 
@@ -37,7 +37,7 @@ class Figure(Drawing):
 
     @property
     def data(self) -> Data:
-        """What is drawn, as a table: a row for each point of each mark; infinite and missing numbers as in `Data`."""
+        """The drawn data as a table, one row per point of each mark; infinite and missing numbers as in `Data`."""
         rows = list(self._rows())
         columns = tuple(dict.fromkeys(name for row in rows for name in row))
         return Data.of("figure", columns, ([row.get(name) for name in columns] for row in rows))
@@ -53,19 +53,19 @@ class Figure(Drawing):
                         yield key | dict(zip(cells, row, strict=True))
 
     def matplotlib(self) -> MatplotlibFigure:
-        """The figure drawn by Matplotlib: one object, drawn when it is first asked for, yours to change."""
+        """The Matplotlib figure: a single object, drawn on first use, which may be changed."""
         if "_drawn" not in self.__dict__:
             self.__dict__["_drawn"] = self._drawing()
         return self.__dict__["_drawn"]
 
     def _drawing(self) -> MatplotlibFigure:
-        """The drawing made before, which may have been changed, or else a new one that is not kept."""
+        """The cached drawing, which may have been changed, or else a new one that is not cached."""
         from polarbear.figures.render.matplotlib import draw
 
         return self.__dict__.get("_drawn") or draw(self)
 
     def plotly(self, **options: Any) -> Any:
-        """The figure as one of plotly, with options of `polarbear.figures.render.plotly.draw`, such as ``x="log"``.
+        """The figure as a plotly figure, with options of `polarbear.figures.render.plotly.draw`, such as ``x="log"``.
 
         Raises:
             ExtraMissing: If plotly is not installed.
@@ -76,22 +76,22 @@ class Figure(Drawing):
         return optional("plotly.graph_objects", "serve", "an interactive figure").Figure(draw(self, **options))
 
     def draw_on(self, axes: Axes | Sequence[Axes]) -> None:
-        """Draw on Matplotlib's axes that are there already, one for each panel.
+        """Draw on existing Matplotlib axes, one for each panel.
 
         Raises:
-            TypeError: If they are no axes.
-            ValueError: If there are more or fewer than panels.
+            TypeError: If `axes` are not Matplotlib axes.
+            ValueError: If the number of axes is not the number of panels.
         """
         from polarbear.figures.render.matplotlib import draw_on
 
         draw_on(self, axes)
 
     def svg(self) -> str:
-        """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike everywhere."""
+        """The figure as SVG, byte for byte reproducible; text is drawn as outlines, so it looks the same everywhere."""
         return svg(self._drawing())
 
     def save(self, path: str | Path, *, dpi: float = 150) -> None:
-        """Write the figure to a file, in the format that its ending says: ``.svg``, ``.png``, ``.pdf`` and so on.
+        """Write the figure to a file, in the format of its suffix: ``.svg``, ``.png``, ``.pdf`` and so on.
 
         Raises:
             ValueError: If Matplotlib does not know the format.
@@ -103,18 +103,18 @@ class Figure(Drawing):
             self._drawing().savefig(path, dpi=dpi)  # pyright: ignore[reportUnknownMemberType]
 
     def _repr_svg_(self) -> str:
-        """The figure in a notebook."""
+        """The representation of the figure in a notebook."""
         return self.svg()
 
     def __getattr__(self, name: str) -> Any:
-        """Attributes of Matplotlib's figure."""
+        """Look up an attribute of the Matplotlib figure."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.matplotlib(), name)
 
 
 def svg(figure: Figure | MatplotlibFigure) -> str:
-    """A figure, or one of Matplotlib's, as SVG: see `Figure.svg`."""
+    """A figure, ours or Matplotlib's, as SVG; see `Figure.svg`."""
     from polarbear.figures.render.matplotlib import svg
 
     return figure.svg() if isinstance(figure, Figure) else svg(figure)

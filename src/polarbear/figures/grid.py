@@ -1,4 +1,4 @@
-"""Many figures of one kind as panels of one, such as one for each function."""
+"""Several figures of one kind as panels of a single figure, such as one per function."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from polarbear.figures.style import MICRO, SMALL, WIDE, Look, shown
 def grid(
     figures: Mapping[str, Figure], *, columns: int = 4, width: float = WIDE, height: float | None = None
 ) -> Figure:
-    """Figures of one kind side by side, such as one for each function (IOHprofiler thesis, tables 3.1 and 3.2).
+    """Figures of one kind side by side, such as one per function (IOHprofiler thesis, tables 3.1 and 3.2).
 
-    Marks: those of the single figures; names at the ends of lines are left out, and colours are told in one key above.
+    Marks: those of the single figures; names at the ends of lines are replaced by a common key above the panels.
 
     Args:
-        figures: By title, such as the function; made with the same `order`, so that colours agree.
-        columns: How many stand side by side.
-        width: Inches.
-        height: Inches; default in proportion to the number of rows.
+        figures: Figures by title, such as the function's name; made with the same `order`, so that colours agree.
+        columns: Number of panels per row.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of rows.
 
     Raises:
-        ValueError: If there is no figure, or an algorithm has another look in one than in another.
+        ValueError: If there is no figure, or an algorithm looks different in two figures.
     """
     if not figures:
         raise ValueError("there are no figures to draw; give at least one")
@@ -66,13 +66,13 @@ def grid(
 
 
 def _labelled(edge: range, labels: Collection[str]) -> range:
-    """Which panels at an edge of the grid tell the label of their axis: the middle one if all have the same."""
+    """Which panels at an edge of the grid label their axis: the middle one if all have the same label, else all."""
     middle = (len(edge) - 1) // 2
     return edge[middle : middle + 1] if len(labels) == 1 else edge
 
 
 def _panel(panel: Panel, title: str, *, left: bool, bottom: bool) -> Panel:
-    """A panel with its title, few ticks, and labels of axes only where they are told."""
+    """A panel with its title and few ticks, and with axis labels only where they are wanted."""
     return replace(
         panel,
         title=shown(title, 22),

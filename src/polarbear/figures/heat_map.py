@@ -1,4 +1,4 @@
-"""A number for every algorithm on every function."""
+"""A matrix of numbers, such as one per algorithm and function, as shaded cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polarbear.figures.style import DIVERGING, SHADES, SMALL, WIDE, Spacing, bri
 from polarbear.records import FloatArray
 
 _CHARACTER = 0.62 / 72
-"""Width of a character in inches, for each point of its size."""
+"""Width of a character in inches per point of font size."""
 
 
 def heat_map(
@@ -42,34 +42,34 @@ def heat_map(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """A matrix of numbers as shades, with the numbers in it.
+    """A matrix of numbers as shaded cells with the numbers in them.
 
-    Marks: the darker a cell, the larger its number, or the smaller, if reversed; with a `center`, numbers below it are
-    blue, above it orange. A dark grey cell with ∞ is infinite, such as the expected runtime where no run was
-    successful. A hatched cell has no data. The best number of every column is bold, if it is said which ones are
-    good. Numbers are left out where cells are too small to read them.
+    Marks: the darker a cell, the larger its number, or the smaller if `reverse`. With a `center`, numbers below it are
+    blue and numbers above it orange. A dark grey cell with ∞ is an infinite number, such as the expected runtime where
+    no run was successful; a hatched cell has no data. The best number of every column is bold if `best` says whether
+    low or high is good. Numbers are left out of cells too small for them.
 
     Args:
-        values: (r, c); NaN where missing, inf where infinite.
+        values: (r, c) numbers; NaN where missing, inf where infinite.
         rows: (r,) names, such as algorithms.
         columns: (c,) names, such as functions.
-        label: What the numbers are, beside the bar of shades.
-        numbers: What the numbers are, for the caption; default `label`.
-        texts: (r, c) what to write in the cells in place of the numbers, such as stars of significance.
-        form: How to write a number; default two significant digits in at most four characters.
-        reverse: Whether small numbers are dark, such as p-values; without effect around a centre.
-        best: Whether the "lowest" or the "highest" number of a column is good; default neither.
-        center: Number where the colours turn, such as 0 for a difference or 1 for a ratio.
-        spacing: "log" or "linear" shades.
-        limits: Numbers with the first and the last shade; default the extremes. Without effect around a centre.
-        row_label: What the rows are.
-        column_label: What the columns are.
-        width: Inches.
-        height: Inches; default in proportion to the number of rows.
+        label: What the numbers mean, beside the colour bar.
+        numbers: What the numbers mean, for the caption; default `label`.
+        texts: (r, c) texts to write in the cells instead of the numbers, such as stars of significance.
+        form: Function that formats a number; default two significant digits in at most four characters.
+        reverse: Whether small numbers are dark, as for p-values; ignored if there is a centre.
+        best: Whether the "lowest" or the "highest" number of a column is the best; default neither.
+        center: Number at which the colours change, such as 0 for a difference or 1 for a ratio.
+        spacing: "log" or "linear" scale of the shades.
+        limits: Numbers with the first and the last shade; default the extremes. Ignored if there is a centre.
+        row_label: What the rows stand for.
+        column_label: What the columns stand for.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of rows.
 
     Raises:
-        ValueError: If the table is empty, or names or texts do not fit its shape, or a negative number should have a
-            log shade.
+        ValueError: If the table is empty, the shapes of names or texts do not match it, or it has a negative number on
+            a log scale.
     """
     table = _table(values, rows, columns, texts)
     shades, size = _shades(table, spacing, center, limits, reverse=reverse), _upright_size(rows, columns, width)
@@ -93,7 +93,7 @@ def _caption(
 
 
 def _height(rows: Sequence[str], columns: Sequence[str], size: float | None) -> float:
-    """Inches, with room below for names of columns that run upwards at a size in points."""
+    """Height in inches, with room below for vertical names of columns at a font size of `size` points."""
     below = max(len(shown(name)) for name in columns) * _CHARACTER * size if size else 0.0
     return 0.24 * len(rows) + 0.9 + below
 
@@ -125,7 +125,7 @@ def _shades(
 
 
 def _around(finite: FloatArray, center: float, *, log: bool) -> tuple[float, float]:
-    """Equally far to both sides of the centre."""
+    """Limits at the same distance to either side of the centre."""
     if not log:
         reach = float(np.abs(finite - center).max(initial=0.0)) or 1.0
         return center - reach, center + reach
@@ -143,14 +143,14 @@ def _cells(
     shades: Shades,
     bold: NDArray[np.bool_],
 ) -> Cells:
-    """The cells, row by row, with `texts` or else their numbers in them."""
+    """The cells, row by row, containing `texts` or else the formatted numbers."""
     numbers = (form(number) for number in table.ravel().tolist())
     written = numbers if texts is None else (text for row in texts for text in row)
     return replace(cells_of(table, shades), text=tuple(map(shown, written)), bold=tuple(bold.ravel().tolist()))
 
 
 def cells_of(table: FloatArray, shades: Shades) -> Cells:
-    """A cell for each number, row by row, without text."""
+    """One cell per number, row by row, without text."""
     rows, columns = (index.ravel() for index in np.indices(table.shape))
     return Cells(
         name="cell",
@@ -166,7 +166,7 @@ def cells_of(table: FloatArray, shades: Shades) -> Cells:
 
 
 def _best(table: FloatArray, best: Literal["lowest", "highest"] | None) -> NDArray[np.bool_]:
-    """Which finite numbers are the best of their columns."""
+    """Mask (r, c) of the finite numbers that are the best of their columns."""
     if best is None:
         return np.zeros(table.shape, dtype=np.bool_)
     signed = np.where(np.isfinite(table), table if best == "lowest" else -table, np.inf)
@@ -174,7 +174,7 @@ def _best(table: FloatArray, best: Literal["lowest", "highest"] | None) -> NDArr
 
 
 def _name_axis(names: Sequence[str], label: str, *, upright: float | None = None, downwards: bool = False) -> Axis:
-    """An axis with a name in the place of each number."""
+    """An axis with a name in place of each number."""
     low, high = -0.5, len(names) - 0.5
     ticks, texts = tuple(map(float, range(len(names)))), tuple(shown(name) for name in names)
     low, high = (high, low) if downwards else (low, high)
@@ -182,14 +182,14 @@ def _name_axis(names: Sequence[str], label: str, *, upright: float | None = None
 
 
 def _upright_size(rows: Sequence[str], columns: Sequence[str], width: float) -> float | None:
-    """The size in points at which names of columns run upwards; None if they fit side by side."""
+    """The font size of vertical column names, in points; None if the names fit side by side."""
     longest_row, longest = (max(len(shown(name)) for name in names) for names in (rows, columns))
     cell = (width - _CHARACTER * SMALL * longest_row - 0.4) / len(columns)
     return float(np.clip(cell * 72 * 0.9, 4, SMALL)) if longest * _CHARACTER * SMALL > cell else None
 
 
 def _bar(shades: Shades, label: str, *, wide: bool) -> Bar:
-    """The shades above the right end of the table."""
+    """The colour bar above the right end of the table."""
     if not shades.log:
         return Bar(label=label, shades=shades, above=True, most=5 if wide else 2)
     ticks, _, texts = Scale(shades.low, shades.high, log=True).ticks(8 if wide else 3)

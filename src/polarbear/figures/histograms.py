@@ -1,4 +1,4 @@
-"""How values or runtimes are distributed over the runs: histograms one over another, densities of runtimes."""
+"""Distributions of values or runtimes over the runs: overlaid histograms, densities of runtimes."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def histograms(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """Histograms of several algorithms in the same bins, one over another (IOHprofiler thesis, tables 3.1 and 3.2).
+    """Overlaid histograms of several algorithms with common bins (IOHprofiler thesis, tables 3.1 and 3.2).
 
     Marks: the height of a column is the number of an algorithm's runs whose value lies in the bin; columns are
-    transparent, with an outline.
+    transparent and outlined.
 
     Args:
-        edges: (b + 1,) increasing, of the bins: see `polarbear.assess.shared_histograms`.
-        counts: By algorithm, (b,) runs in each bin.
-        value: Label of the horizontal axis: what is counted, such as ``"runtime (evaluations)"``.
-        order: All names in the order in which colours are dealt; default that of `counts`.
-        spacing: "log" or "linear" horizontal axis; default "log" if no edge is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion.
+        edges: (b + 1,) increasing edges of the bins; see `polarbear.assess.shared_histograms`.
+        counts: For each algorithm, (b,) number of runs in each bin.
+        value: Label of the horizontal axis, such as ``"runtime (evaluations)"``.
+        order: All algorithm names in the order in which colours are assigned; default that of `counts`.
+        spacing: "log" or "linear" horizontal axis; default "log" if no edge is negative and they span at least a factor
+            of ten.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If there is no histogram, edges do not increase, or counts have another shape.
+        ValueError: If there is no histogram, edges do not increase, or counts have the wrong shape.
     """
     at, looks = increasing(edges, "edges"), looks_for(counts, order, "histogram")
     columns = arrays_of(counts, (at.size - 1,), "counts")
@@ -81,24 +82,24 @@ def runtime_densities(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """Densities or histograms of the runtimes to one target, a row each (IOHprofiler thesis, section 2.4).
+    """Densities or histograms of the runtimes to one target, one row per algorithm (IOHprofiler thesis, section 2.4).
 
-    Marks: as in `value_densities`: hills are densities of the runtimes of successful runs, or bars of their number;
-    all rows have the same scale. Small upright strokes are the runtimes of the single runs.
+    Marks: as in `value_densities`: hills are densities of the runtimes of successful runs, or bars their number, on the
+    same scale in all rows. Short vertical strokes are the runtimes of single runs.
 
     Args:
-        curves: By algorithm, where and how high: (k,) increasing runtimes and (k,) densities, or (b + 1,) increasing
-            edges and (b,) counts of a histogram. Empty arrays say that there is no data.
-        runs: By algorithm, the runtimes of the runs; inf where the target was missed.
-        target: To which these are the runtimes, such as ``"precision 1e-8"``, for the caption.
-        order: All names in the order in which colours are dealt; default that of `curves`.
+        curves: For each algorithm, positions and heights: (k,) increasing runtimes and (k,) densities, or (b + 1,)
+            increasing edges and (b,) counts of a histogram. Empty arrays mean that there is no data.
+        runs: For each algorithm, the runtimes of the runs; inf where the target was missed.
+        target: Target of the runtimes, such as ``"precision 1e-8"``, for the caption.
+        order: All algorithm names in the order in which colours are assigned; default that of `curves`.
         cost: Label of the axis of runtimes.
-        spacing: "log" or "linear" axis; default "log" if the runtimes span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        spacing: "log" or "linear" axis; default "log" if the runtimes span at least a factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: As `value_densities`.
+        ValueError: As in `value_densities`.
     """
     options = {"order": order, "value": cost, "spacing": spacing, "width": width, "height": height}
     strokes = {name: np.where(np.isinf(times), np.nan, times) for name, times in (runs or {}).items()}

@@ -1,4 +1,4 @@
-"""Instances of functions beside each other: embedded by their features, their optima, their mean landscapes."""
+"""Instances of functions side by side: embedded by their features, their optima, their mean landscapes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from polarbear.quantities import plural
 _SYMBOLS = ("o", "^", "s", "v", "D")
 _COLUMNS = 6
 _LEVELS = 12
-"""Shades of a mean landscape."""
+"""Number of shades of a mean landscape."""
 _OPTIMA = 0.01
-"""Share of the points that have the palest shade, however good those at the optima are."""
+"""Share of the points that get the palest shade, however good the points at the optima are."""
 
 
 def embedding(
@@ -35,18 +35,18 @@ def embedding(
 ) -> Figure:
     """Instances in a plane where neighbours have similar features (Vermetten 2025, figure 3.12).
 
-    Marks: a symbol is an instance, in the colour and shape of its function, whose name stands beside the one in the
-    middle. Axes have no unit: only who is near whom counts.
+    Marks: a symbol is an instance, in the colour and shape of its function; the function's name stands beside its most
+    central instance. The axes have no unit: only distances between points matter.
 
     Args:
         points: (k, 2) coordinates of the instances.
-        functions: (k,) the function of each.
-        method: How they were embedded, for the caption.
-        width: Inches.
-        height: Inches; default in proportion.
+        functions: (k,) function of each instance.
+        method: Embedding method, for the caption.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If the points are not (k, 2), or there is not a function for each.
+        ValueError: If the points do not have shape (k, 2), or their number is not that of the functions.
     """
     coordinates = floats(points)
     if coordinates.ndim != 2 or coordinates.shape[1] != 2 or len(functions) != len(coordinates):
@@ -87,19 +87,19 @@ def optima(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """Where the optima of instances lie, function by function (Vermetten 2025, figure 3.14).
+    """The optima of instances, function by function (Vermetten 2025, figure 3.14).
 
-    Marks: a dot is the optimum of an instance, in the first two variables; the broken line is the border of the box.
+    Marks: a dot is the optimum of an instance in its first two variables; the dashed line is the boundary of the box.
 
     Args:
-        locations: By function, (k, d) optima of its instances, d ≥ 2.
+        locations: For each function, (k, d) optima of its instances, d ≥ 2.
         lower: (d,) lower bounds of the box.
         upper: (d,) upper bounds.
-        width: Inches.
-        height: Inches; default in proportion to the number of functions.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of functions.
 
     Raises:
-        ValueError: If there is no function, or a location has not d variables, d ≥ 2.
+        ValueError: If there is no function, or a location does not have d ≥ 2 variables.
     """
     (left, low, *_), (right, high, *_) = low_high = _bounds(lower, upper)
     marks: dict[str, Mark] = {}
@@ -132,16 +132,16 @@ def mean_landscapes(
 ) -> Figure:
     """Mean precision over instances in two variables, function by function (Vermetten 2025, figure 3.15).
 
-    Marks: the darker, the worse are points there on average over the instances; shades are equally far apart in the
-    logarithm of the geometric mean precision, from the least to the largest of each function, which stand above it;
-    the best hundredth of the points has the palest one.
+    Marks: the darker, the worse the points are on average over the instances. Shades are equidistant in the logarithm
+    of the geometric mean precision, from the smallest to the largest of each function; these two numbers stand above
+    its panel. The best hundredth of the points has the palest shade.
 
     Args:
-        precisions: By function, (g, g) geometric means of f - f* on a grid, rows from the lowest x₂; positive.
+        precisions: For each function, (g, g) geometric means of f - f* on a grid, rows from the lowest x₂; positive.
         lower: (2,) lower bounds of the box.
         upper: (2,) upper bounds.
-        width: Inches.
-        height: Inches; default in proportion to the number of functions.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of functions.
 
     Raises:
         ValueError: If there is no function, or a mean is not positive and finite.

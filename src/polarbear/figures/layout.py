@@ -1,4 +1,4 @@
-"""What figures look like whatever they show: background, widths of lines, place of the legend, margins."""
+"""The layout of figures, whatever they show: background, line widths, place of the legend, margins."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from polarbear.figures.panels import MARGIN, Entry, Key, Panel, Place
 from polarbear.figures.style import MICRO, MUTED, SMALL, SURFACE, color_of, contrast
 
 LEGENDS = ("as drawn", *get_args(Place), "none")
-"""Where a legend can be."""
+"""Allowed places of the legend."""
 LINE = 1.6
-"""Usual width of algorithms' lines, in points."""
+"""Default width of algorithms' lines, in points."""
 WIDTHS, MARGINS = (0.2, 10.0), (0.0, 1.0)
-"""Least and greatest width of lines in points, and margin in inches."""
+"""Allowed ranges of line widths in points, and of margins in inches."""
 _READABLE = 4.5
 _LETTER, _SAMPLE, _POINTS = 0.55, 28.0, 72.0
-"""Breadth of a letter as a share of its size, breadth of a key's sample in points, points in an inch."""
+"""Letter width as a share of the font size, width of a legend sample in points, points per inch."""
 _Marked = TypeVar("_Marked", Mark, Entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What figures look like whatever they show; `of` gives a figure the look.
+    """The layout of figures, whatever they show; `of` applies it to a figure.
 
     Attributes:
         paper: Background of figures and of their panels; light, so that grey text is readable on it. Panels in which
             colours stand for numbers stay white.
-        line_width: Of algorithms' lines, in points; all other lines are as much wider or thinner.
-        legend: One of the `LEGENDS`. "as drawn" leaves names at the ends of lines, and keys above; elsewhere these
-            names and all keys are in one legend; "none" leaves them out.
-        margins: Blank inches beside, and above and below each panel with its labels.
+        line_width: Width of algorithms' lines, in points; all other lines are scaled by the same factor.
+        legend: One of `LEGENDS`. "as drawn" keeps names at the ends of lines and keys above the panels; a place
+            collects these names and all keys in one legend; "none" leaves them out.
+        margins: Blank inches (left and right, above and below) around each panel with its labels.
 
     Raises:
-        ValueError: If one is out of range; it says what is allowed.
+        ValueError: If a value is out of range; the message says what is allowed.
     """
 
     paper: tuple[str, str] = (SURFACE, SURFACE)
@@ -61,10 +61,10 @@ class Layout:
             raise ValueError(f"margins are {self.margins!r}; they are two numbers of inches from {_range(MARGINS)}")
 
     def of(self, figure: Figure) -> Figure:
-        """The figure with this look.
+        """The figure with this layout applied.
 
         Raises:
-            ValueError: If margins leave less than half of it to its panels.
+            ValueError: If the margins leave less than half of the figure to its panels.
         """
         rows = -(-len(figure.panels) // figure.columns)
         for margin, count, length in zip(
@@ -92,7 +92,7 @@ def _range(ends: tuple[float, float]) -> str:
 
 
 def _panel(panel: Panel, factor: float) -> Panel:
-    """A panel with wider or thinner lines."""
+    """A panel with its line widths scaled by `factor`."""
     return replace(
         panel,
         marks=tuple(_widened(mark, factor) for mark in panel.marks),
@@ -102,14 +102,14 @@ def _panel(panel: Panel, factor: float) -> Panel:
 
 
 def _widened(mark: _Marked, factor: float) -> _Marked:
-    """The same with wider or thinner lines, where it has some."""
+    """A mark or entry with its line width, if it has one, scaled by `factor`."""
     if factor == 1 or not isinstance(mark, Line | Bars | Steps | Edge | Entry):
         return mark
     return cast(_Marked, replace(mark, width=mark.width * factor))
 
 
 def _with_legend(figure: Figure, place: str, usual: float) -> Figure:
-    """The figure with the names of its lines and all keys in one legend, or without."""
+    """The figure with the names of its lines and all keys in one legend, or without any."""
     entries = tuple(dict.fromkeys(_entries(figure, usual)))
     bare = tuple(
         replace(panel, key=None, marks=tuple(mark for mark in panel.marks if not isinstance(mark, EndLabel)))
@@ -133,7 +133,7 @@ def _with_legend(figure: Figure, place: str, usual: float) -> Figure:
 
 
 def _entries(figure: Figure, usual: float) -> Iterator[Entry]:
-    """Names at the ends of lines, in the order of the algorithms, then what stands in keys."""
+    """Legend entries: names at the ends of lines, in the order of the algorithms, then the entries of the keys."""
     order = {name: at for at, name in enumerate(figure.looks)}
     ends = [mark for panel in figure.panels for mark in panel.marks if isinstance(mark, EndLabel)]
     lines = [mark for panel in figure.panels for mark in panel.marks if isinstance(mark, Line)]
@@ -149,6 +149,6 @@ def _entries(figure: Figure, usual: float) -> Iterator[Entry]:
 
 
 def fitted(key: Key, width: float) -> Key:
-    """A key with as many entries side by side as there is room for in `width` inches."""
+    """A key with as many entries side by side as fit into `width` inches."""
     widest = max((len(entry.text) for entry in key.entries), default=0) * _LETTER * key.size + _SAMPLE
     return replace(key, columns=max(1, min(key.columns, int(width * _POINTS / widest))))

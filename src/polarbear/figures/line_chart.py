@@ -27,7 +27,7 @@ def line_chart(
     caption: str,
     key: Key | None = None,
 ) -> Figure:
-    """A figure of one panel, by default as high as so many names at the right need."""
+    """A figure with a single panel, by default high enough for `lines` names at its right."""
     return Figure(
         title=title,
         alt=alt,
@@ -40,7 +40,7 @@ def line_chart(
 
 
 def name_lines(x: FloatArray, curves: Mapping[str, FloatArray], text: Callable[[str], str] = str) -> Iterator[Mark]:
-    """A name where each line ends, at its last finite point; above the panel, a note on those without any."""
+    """A name at the last finite point of each line, and a note above the panel on lines that have none."""
     ends = {name: np.flatnonzero(np.isfinite(y) & np.isfinite(x)) for name, y in curves.items()}
     yield from note_missing([name for name, known in ends.items() if not known.size])
     for name, known in ends.items():
@@ -50,7 +50,7 @@ def name_lines(x: FloatArray, curves: Mapping[str, FloatArray], text: Callable[[
 
 
 def note_missing(names: list[str]) -> Iterator[Label]:
-    """A note above the panel on names that have nothing to draw."""
+    """A note above the panel that lists algorithms without data."""
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         text = f"no data: {', '.join(shown(name, 18) for name in names[:3])}{more}"
@@ -58,7 +58,7 @@ def note_missing(names: list[str]) -> Iterator[Label]:
 
 
 def markers_of(look: Look, index: int, *, single: bool = False) -> Markers | None:
-    """Markers at equal distances on paper, where the look has one; always one on a line of a single point."""
+    """Markers at equal distances on paper if the look has one; a line with a single point always has a marker."""
     if single:
         return Markers(look.marker or "o", size=4, edge=1)
     return Markers(look.marker, apart=(0.03 + 0.015 * (index % 5), 0.12)) if look.marker else None

@@ -1,7 +1,7 @@
-"""What figures are made of: a few kinds of marks, each with its data in the units of the axes.
+"""The marks that figures consist of, each with its data in units of the axes.
 
-A mark that belongs to an algorithm has its name and takes its colour from the looks of the figure; any other mark has
-a colour of its own. Where `x` or `y` is NaN, a line is broken and a point left out.
+A mark that belongs to an algorithm names it and takes its colour from the looks of the figure; any other mark has a
+colour of its own. Where `x` or `y` is NaN, a line is broken and a point left out.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _DATA = ("x", "x_end", "y", "low", "high", "value", "text")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Mark:
-    """What all marks have.
+    """Attributes common to all marks.
 
     Attributes:
-        name: Identifier in the figure and in its SVG, such as ``"mean-0"``; marks that only help to read the
-            figure need none, and are not among its data.
-        algorithm: Whose colour it has.
-        color: Its colour, if it is no algorithm's.
-        strength: How much of the colour is mixed with white; 1 is the colour itself.
+        name: Identifier in the figure and in its SVG, such as ``"mean-0"``; marks without a name only help to read the
+            figure and are not part of its data.
+        algorithm: Name of the algorithm whose colour the mark has.
+        color: Colour of a mark that belongs to no algorithm.
+        strength: Weight of the colour when mixed with white; 1 is the colour itself.
         ink: Whether the algorithm's colour is darkened as for text.
-        layer: Marks of higher layers cover those of lower ones.
+        layer: Stacking order; marks of higher layers cover those of lower ones.
     """
 
     name: str = ""
@@ -40,14 +40,14 @@ class Mark:
     layer: float = 2.0
 
     def color_in(self, looks: Mapping[str, Look]) -> str:
-        """The colour among the looks of a figure."""
+        """The colour of the mark, given the looks of a figure."""
         own = self.color
         if self.algorithm:
             own = looks[self.algorithm].ink if self.ink else looks[self.algorithm].color
         return own if self.strength == 1 else pale(own, self.strength)
 
     def data(self) -> dict[str, Any]:
-        """The numbers drawn, by name: arrays of one length, or single values."""
+        """The numbers drawn, by name: arrays of equal length, or scalars."""
         return {name: getattr(self, name) for name in _DATA if hasattr(self, name)}
 
 
@@ -57,9 +57,9 @@ class Markers:
 
     Attributes:
         symbol: ``"o"``, ``"^"``, ``"s"``, ``"v"``, ``"D"``, ``"X"``, ``"x"``, ``"|"`` or ``"."``.
-        size: In points.
-        at: Indices of the points that have one; default all.
-        apart: In place of `at`: where the first one stands and how far they are apart, in diagonals of the panel.
+        size: Size in points.
+        at: Indices of the points that have a symbol; default all.
+        apart: Alternative to `at`: position of the first symbol and distance between symbols, in panel diagonals.
         edge: Width of the edge, in points.
     """
 
@@ -75,13 +75,13 @@ class Line(Mark):
     """A line through points (k,).
 
     Attributes:
-        x: (k,)
-        y: (k,)
-        width: In points.
-        dash: Lengths of dashes and gaps in widths of the line; empty if it is solid.
-        steps: Whether it keeps its height until the next point.
-        markers: Along the line; None for none.
-        clip: Whether it is cut off at the edge of the panel.
+        x: (k,) horizontal coordinates.
+        y: (k,) vertical coordinates.
+        width: Line width in points.
+        dash: Lengths of dashes and gaps, in line widths; empty for a solid line.
+        steps: Whether the line is a step function that keeps its height until the next point.
+        markers: Symbols along the line, if any.
+        clip: Whether the line is clipped at the edge of the panel.
     """
 
     x: FloatArray
@@ -98,15 +98,15 @@ class Points(Mark):
     """Symbols at points (k,).
 
     Attributes:
-        x: (k,)
-        y: (k,)
+        x: (k,) horizontal coordinates.
+        y: (k,) vertical coordinates.
         symbol: See `Markers`.
-        size: In points.
+        size: Size in points.
         edge: Width of the edge, in points.
-        rim: Colour of the edge; empty if it is that of the symbol.
-        fill: Colour within the edge; empty if it is that of the symbol.
-        shift: To the right of the point, in points of paper.
-        clip: Whether they are cut off at the edge of the panel.
+        rim: Colour of the edge; empty for the colour of the symbol.
+        fill: Colour within the edge; empty for the colour of the symbol.
+        shift: Shift to the right, in points on paper.
+        clip: Whether the symbols are clipped at the edge of the panel.
     """
 
     x: FloatArray
@@ -122,7 +122,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bars(Mark):
-    """Upright bars (k,) from low to high, such as intervals at single budgets; `cap` is half the width of the ends."""
+    """Vertical bars (k,) from low to high, such as intervals at single budgets; `cap` is half the width of the ends."""
 
     x: FloatArray
     low: FloatArray
@@ -144,9 +144,9 @@ class Band(Mark):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Steps(Mark):
-    """Columns of a histogram: heights (k,) between edges (k + 1,), filled from the base on, or their outline.
+    """Columns of a histogram, or their outline: heights (k,) between edges (k + 1,), filled from the base upwards.
 
-    Where there is a pointer, it finds the hints, one for each column.
+    The hints, one per column, are shown on hover.
     """
 
     edges: FloatArray
@@ -157,19 +157,19 @@ class Steps(Mark):
     hints: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """Where each column begins and ends, and its height."""
+        """Left edge, right edge and height of each column."""
         return {"x": self.edges[:-1], "x_end": self.edges[1:], "y": self.y}
 
 
 @dataclass(frozen=True, slots=True)
 class Shades:
-    """How numbers become colours.
+    """A mapping from numbers to colours.
 
     Attributes:
-        stops: Colours at equal distances from low to high.
-        low: Number with the first colour, and all below.
-        high: Number with the last colour, and all above.
-        log: Whether equal ratios are equally far apart, rather than equal differences.
+        stops: Equidistant colours from low to high.
+        low: Number with the first colour, as have all numbers below it.
+        high: Number with the last colour, as have all numbers above it.
+        log: Whether the scale is logarithmic.
     """
 
     stops: tuple[str, ...]
@@ -180,21 +180,21 @@ class Shades:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Cells(Mark):
-    """Rectangles (k,) in shades of their numbers, with text where it can be read.
+    """Rectangles (k,) shaded by their numbers, with text where it is readable.
 
     Attributes:
         x: (k,) left edges.
         x_end: (k,) right edges.
-        y: (k,) middles.
-        height: Of all cells.
-        value: (k,) numbers; an infinite one is dark grey, one that is NaN hatched and without text.
+        y: (k,) vertical centres.
+        height: Height of all cells.
+        value: (k,) numbers; infinite cells are dark grey, NaN cells hatched and without text.
         text: (k,) text in the cells.
-        shades: Of the numbers.
+        shades: Mapping from numbers to colours.
         bold: (k,) whether the text is bold.
-        names: (k,) identifier of each cell; default `name`.
-        size: Of the text, in points, which is left out of cells too small for it; None for the largest at which all
+        names: (k,) identifiers of the cells; default `name`.
+        size: Font size in points; text is left out of cells too small for it. None for the largest size at which all
             texts fit.
-        gaps: Whether thin white lines part the cells.
+        gaps: Whether thin white lines separate the cells.
     """
 
     x: FloatArray
@@ -217,10 +217,10 @@ class Surface(Mark):
     Attributes:
         x: (k,) increasing.
         y: (m,) increasing.
-        z: (k, m) the function; where it is NaN, the ground is hatched.
-        edges: (c + 1,) numbers between which a colour lies; what is below the first or above the last has none.
+        z: (k, m) values of the function; NaN regions are hatched.
+        edges: (c + 1,) bounds of the colours' intervals; numbers outside all of them have no colour.
         colors: (c,) colours.
-        borders: Outlines of where the function reaches a number: number, colour, width in points.
+        borders: Contours at which the function reaches a number, as (number, colour, width in points).
     """
 
     x: FloatArray
@@ -231,26 +231,26 @@ class Surface(Mark):
     borders: tuple[tuple[float, str, float], ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """One row for each grid point."""
+        """One row per grid point."""
         x, y = np.meshgrid(self.x, self.y, indexing="ij")
         return {"x": x.ravel(), "y": y.ravel(), "value": self.z.ravel()}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Edge(Mark):
-    """A line of a graph.
+    """An edge of a graph.
 
     Attributes:
-        points: (5, 2) begin, where a straight line from there ends, and the two control points and the end of the cubic
-            Bézier curve that follows.
-        width: In points.
+        points: (5, 2) start, end of the straight segment that begins there, then the two control points and the end of
+            the cubic Bézier curve that follows.
+        width: Line width in points.
     """
 
     points: FloatArray
     width: float = 1.2
 
     def data(self) -> dict[str, Any]:
-        """Where it begins and ends."""
+        """Coordinates of both ends."""
         (x, y), (x_end, y_end) = self.points[[0, -1]].tolist()
         return {"x": x, "y": y, "x_end": x_end, "y_end": y_end}
 
@@ -261,11 +261,11 @@ class Label(Mark):
 
     Attributes:
         text: The text.
-        y: The height that it stands at; None for above the panel, at its upper right corner.
-        left: Whether it stands at the left of the panel, rather than at the right.
-        shift: How far to the right and how far up it is moved, in points.
-        ends: Whether the text ends there, rather than begins.
-        size: In points.
+        y: Vertical coordinate; None for above the panel, at its upper right corner.
+        left: Whether the text stands at the left of the panel rather than at the right.
+        shift: Shift to the right and upwards, in points.
+        ends: Whether the text is right-aligned rather than left-aligned.
+        size: Font size in points.
         bold: Whether the text is bold.
     """
 
@@ -280,7 +280,7 @@ class Label(Mark):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PointLabel(Mark):
-    """Small text at the lower right of a point; those at one x are moved apart where they would overlap."""
+    """Small text at the lower right of a point; labels at the same x are moved apart where they would overlap."""
 
     x: float
     y: float
@@ -291,7 +291,7 @@ class PointLabel(Mark):
 class EndLabel(Mark):
     """A name at the right of a line that ends at (x, y).
 
-    Names are moved apart where they would overlap and tied to their lines; a dotted line leads there from one that
+    Names that would overlap are moved apart and connected to their lines. A dotted line leads to the name if the line
     ends before the panel does.
     """
 

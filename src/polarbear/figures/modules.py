@@ -1,4 +1,4 @@
-"""Which module of an optimizer matters, when, and which options configurations have."""
+"""Which module of an optimizer matters, and when, and which options configurations have."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from polarbear.records import FloatArray
 def module_importance(
     shares: Mapping[str, ArrayLike], budgets: Sequence[str], *, width: float = WIDE, height: float | None = None
 ) -> Figure:
-    """How much each module matters at some budgets (IOHprofiler thesis, figures 4.1 and 4.2, by another measure).
+    """The importance of each module at some budgets (IOHprofiler thesis, figures 4.1 and 4.2, with another measure).
 
-    Marks: a bar is the share of a module in the variance of log ratings over all configurations, the dark line on it
-    its interval. A panel for each budget.
+    Marks: a bar is the share of a module in the variance of log ratings over all configurations; the dark line on it is
+    the interval of the share. There is one panel per budget.
 
     Args:
-        shares: By module, from top to bottom, (3, b) mean, lower and upper end of each share.
-        budgets: (b,) what the panels are called, such as ``"100 evaluations"``.
-        width: Inches.
-        height: Inches; default in proportion to the number of modules.
+        shares: For each module, from top to bottom, (3, b) mean, lower and upper end of its share.
+        budgets: (b,) titles of the panels, such as ``"100 evaluations"``.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of modules.
 
     Raises:
-        ValueError: If there is no module, or an array has another shape.
+        ValueError: If there is no module, or an array has the wrong shape.
     """
     importance = arrays_of(shares, (3, len(budgets)), "shares")
     if not importance or not budgets:
@@ -61,7 +61,7 @@ def module_importance(
 
 
 def _bars(panel: int, shares: Mapping[str, FloatArray]) -> Iterator[Mark]:
-    """The bars of a panel, with names at the left of the first one."""
+    """The bars of a panel; the first panel has the names of modules at its left."""
     means = np.array([share[0] for share in shares.values()])
     rows = np.arange(len(shares), dtype=np.float64)
     yield Cells(
@@ -91,22 +91,22 @@ def effects_over_time(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """The effects of a module's options over the budget, with bands: a panel for each module.
+    """The effects of modules' options over the budget, with bands, in one panel per module.
 
-    Marks: a line is the effect of an option on the log rating, beside the mean of its module's options; the area around
-    it is its interval. The level line is no effect.
+    Marks: a line is the effect of an option on the log rating, relative to the mean over its module's options; the area
+    around it is its interval. The horizontal line is zero effect.
 
     Args:
         times: (T,) increasing budgets.
-        effects: By module and option, (3, T) mean, lower and upper end.
-        axis: What budgets are counted in.
-        spacing: "log" or "linear" budget axis; default as the budgets are spaced.
-        columns: How many panels stand side by side.
-        width: Inches.
-        height: Inches; default in proportion to the number of rows.
+        effects: For each module and option, (3, T) mean, lower and upper end.
+        axis: Unit of the budgets.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the budgets.
+        columns: Number of panels per row.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of rows.
 
     Raises:
-        ValueError: If budgets do not increase, there is no module, or an array has another shape.
+        ValueError: If budgets do not increase, there is no module, or an array has the wrong shape.
     """
     at = increasing(times, "times")
     bands = {name: arrays_of(options, (3, at.size), "effect") for name, options in effects.items()}
@@ -162,18 +162,18 @@ def parallel_coordinates(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """Configurations as lines across their parameters, in shades of a score (Inselberg 1985).
+    """Configurations as lines across their parameters, shaded by a score (Inselberg 1985).
 
-    Marks: an upright line is a parameter with its options, or the ends of its range. A line across is a configuration,
-    the darker the higher its score; where options are alike, lines are moved a little apart.
+    Marks: a vertical line is a parameter with its options, or the ends of its range. A line across is a configuration;
+    the higher its score, the darker. Lines through the same option are moved a little apart.
 
     Args:
-        values: (n, k) where each configuration lies on each parameter, from 0 to 1; NaN where it is not active.
-        ticks: For each of the k parameters what is written where, such as ``{"False": 0.0, "True": 1.0}``.
+        values: (n, k) position of each configuration on each parameter's line, from 0 to 1; NaN where inactive.
+        ticks: For each of the k parameters, labels and their positions, such as ``{"False": 0.0, "True": 1.0}``.
         score: (n,) scores.
-        label: What the scores are.
-        width: Inches.
-        height: Inches.
+        label: What the scores mean.
+        width: Width in inches.
+        height: Height in inches.
 
     Raises:
         ValueError: If there is no configuration or parameter, or shapes differ.
@@ -221,15 +221,15 @@ def parallel_coordinates(
 
 
 def initial_gains(gains: Mapping[str, ArrayLike], *, width: float = WIDE, height: float | None = None) -> Figure:
-    """How good the configurations are that searches start with (IOHprofiler thesis, figure 4.16).
+    """The quality of the configurations that searches start with (IOHprofiler thesis, figure 4.16).
 
-    Marks: a line is the share of a search's first configurations that gain no more than that; lines further to the
-    right are of spaces in which good configurations are easier to come by. The upright line is the default.
+    Marks: a line is the empirical distribution function of the gains of a search's first configurations; lines further
+    to the right belong to spaces in which good configurations are easier to find. The vertical line is the default.
 
     Args:
-        gains: By search, (n,) by which share the loss of each configuration is below the default's.
-        width: Inches.
-        height: Inches.
+        gains: For each search, (n,) relative reduction of the loss of each configuration against the default's.
+        width: Width in inches.
+        height: Height in inches.
 
     Raises:
         ValueError: If there is no search, or one has no configuration.

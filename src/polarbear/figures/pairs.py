@@ -20,7 +20,7 @@ from polarbear.records import Axis as Unit
 from polarbear.records import FloatArray
 
 _UNSURE = 0.38
-"""How much of a colour is left where nothing is decided."""
+"""Share of a colour that is left where nothing is decided."""
 _EQUAL, _GROUND = "#9AA0A6", "#F4F5F7"
 
 
@@ -40,30 +40,30 @@ def relations_over_time(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """For every pair of algorithms, which one is better at which budget, and how sure that is (eqs. 22, 26).
+    """For every pair of algorithms, which one is better at which budget, and with what certainty (eqs. 22, 26).
 
-    Marks: one strip per pair along the budget, the first algorithm above the strip's middle line, the second below.
-    The coloured area reaches from the middle line, where both are equally likely to be better, towards the one that
-    is more likely to be, in its colour: a full half is certainty. It is saturated where the relation is decided
-    (probability ≥ α) and pale where it is not; a grey bar along the middle marks practical equivalence.
+    Marks: one strip per pair along the budget, with the first algorithm above its middle line and the second below. The
+    coloured area extends from the middle line, where either is equally likely to be better, towards the one that is
+    more likely to be better, in its colour; a full half is certainty. The colour is saturated where the relation is
+    decided (probability ≥ α) and pale elsewhere; a grey bar along the middle marks practical equivalence.
 
     Args:
-        relations: Of all n algorithms at T timepoints.
-        times: (T,).
+        relations: Relations of all n algorithms at T timepoints.
+        times: (T,) timepoints.
         names: All n names, in the order of `relations`.
-        algorithms: The names to compare pair by pair; default all.
-        order: The names in the order in which colours are dealt; default `names`. Those left out are grey.
+        algorithms: Names to compare in pairs; default all.
+        order: Algorithm names in the order in which colours are assigned; default `names`. Others are grey.
         alpha: Decision threshold, for the caption.
         epsilon: Half-width of the region of equivalence, for the caption.
-        crossing: Whether pairs are resolved as well once it is decided that they cross, for the caption.
-        reasons: By pair, (T,) texts that a pointer finds, such as why the pair is not resolved there.
-        axis: What the timepoints are counted in.
-        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
-        width: Inches.
-        height: Inches; default in proportion to the number of pairs.
+        crossing: Whether pairs are also resolved once it is decided that they cross, for the caption.
+        reasons: For each pair, (T,) texts shown on hover, such as why the pair is not resolved there.
+        axis: Unit of the timepoints.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the timepoints.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of pairs.
 
     Raises:
-        ValueError: If a name is unknown, or there are fewer than two.
+        ValueError: If a name is unknown, or fewer than two are given.
     """
     chosen = choose(algorithms, names)
     if len(chosen) < 2:
@@ -89,7 +89,7 @@ def relations_over_time(
 
 
 def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:
-    """(T + 1,) where the cell of each timepoint begins and ends: halfway to its neighbours."""
+    """(T + 1,) edges of the timepoints' cells, halfway between neighbours."""
     if times.size == 1:
         return np.array([times[0] * 0.9, times[0] * 1.1])
     at = np.log(times) if spacing == "log" else times
@@ -107,7 +107,7 @@ def _strips(
     columns: int,
     reasons: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Panel]:
-    """One strip per pair, column by column; they share the axis of the lowest one, and the last panels may be empty."""
+    """One strip per pair, column by column, sharing the axis of the lowest one; the last panels may be empty."""
     rows, y = -(-len(pairs) // columns), Axis(low=0, high=1, hidden=True)
     for row, column in product(range(rows), range(columns)):
         own, pair = replace(x, hidden=row < rows - 1), column * rows + row

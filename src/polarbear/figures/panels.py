@@ -1,4 +1,4 @@
-"""What renderers draw: panels with their axes, keys and color bars."""
+"""What renderers draw: panels with their axes, keys and colour bars."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from polarbear.figures.style import INK, SURFACE, Look
 
 Scaling = Literal["linear", "log", "nines"]
 Scale = Literal["log", "linear"]
-"""What an axis of numbers can be switched to."""
+"""Scales that an axis of numbers can be switched to."""
 Place = Literal[
     "above", "below", "right", "inside upper left", "inside upper right", "inside lower left", "inside lower right"
 ]
-"""Where a key can be."""
+"""Places of a key."""
 MARGIN = 0.04
-"""Usual blank inches around each panel with its labels."""
+"""Default width of the blank margin around each panel with its labels, in inches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,23 +27,23 @@ class Axis:
     r"""One axis of a panel.
 
     Attributes:
-        label: What its numbers are. It may hold mathematics between dollar signs; ``\$`` is a dollar.
-        low: The number where it begins; larger than `high` if the axis is reversed. None: from the data.
-        high: The number at its end.
+        label: What the numbers mean; may contain mathematics between dollar signs, where ``\$`` is a dollar.
+        low: Number at which the axis begins, larger than `high` if it is reversed; None for the extreme of the data.
+        high: Number at which the axis ends.
         scale: "linear", "log", or "nines": linear up to 0.9 and logarithmic in 1 - p above (`scales.stretch`).
         ticks: Numbers with a tick and a label; None lets the renderer choose.
-        texts: The labels of the ticks; default the numbers.
-        minor: Numbers with a tick but no label; None as the renderer chooses.
-        rug: Data with a longer tick of their own, but no label.
-        most: About how many ticks there is room for; None for as many as are readable.
+        texts: Tick labels; default the numbers.
+        minor: Numbers with a tick but no label; None lets the renderer choose.
+        rug: Data points with a longer tick of their own, but no label.
+        most: Approximate maximum number of ticks; None for as many as are readable.
         counts: Whether numbers are counts, to be written compactly (`style.compact`).
-        whole: Whether ticks are whole numbers.
-        grid: Whether pale rules stand at the ticks.
-        line: Whether the axis is drawn, rather than its labels alone.
-        hidden: Whether nothing of it is shown.
-        begins: Whether the label stands at its begin, rather than at its middle.
-        sparse: Whether labels of ticks that would touch are left out; that of the last tick stays.
-        upright: Size in points of labels of ticks that run upwards; None if they are level.
+        whole: Whether ticks are at whole numbers only.
+        grid: Whether there are pale grid lines at the ticks.
+        line: Whether the axis line is drawn, rather than its labels alone.
+        hidden: Whether the whole axis is hidden.
+        begins: Whether the label stands at the beginning of the axis rather than at its middle.
+        sparse: Whether tick labels that would touch are left out; the last one is kept.
+        upright: Font size of vertical tick labels, in points; None if labels are horizontal.
     """
 
     label: str = ""
@@ -66,7 +66,7 @@ class Axis:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The numbers where it begins and ends.
+        """The numbers at which the axis begins and ends.
 
         Raises:
             ValueError: If the limits come from the data.
@@ -82,13 +82,13 @@ class Entry:
 
     Attributes:
         text: What the sample stands for.
-        algorithm: Whose colour the sample has.
-        color: Its colour, if it is no algorithm's.
+        algorithm: Name of the algorithm whose colour the sample has.
+        color: Colour of a sample that belongs to no algorithm.
         ink: Whether the algorithm's colour is darkened as for text.
-        symbol: Of a point, or on a line; empty for none.
-        size: Of the symbol, in points.
-        width: Of the line, in points; 0 for none.
-        dash: Of the line.
+        symbol: Symbol of the point, or on the line; empty for none.
+        size: Size of the symbol, in points.
+        width: Width of the line, in points; 0 for no line.
+        dash: Dashes of the line.
         bold: Whether the text is bold.
     """
 
@@ -105,13 +105,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What marks stand for.
+    """A legend of marks.
 
     Attributes:
-        entries: Read row by row; those without line and symbol are areas.
-        columns: How many stand side by side.
-        size: Of the text, in points.
-        place: Of a figure's key; that of a panel is above it.
+        entries: Entries, read row by row; those without line and symbol are areas.
+        columns: Number of entries per row.
+        size: Font size in points.
+        place: Place of a figure's key; a panel's key is always above it.
     """
 
     entries: tuple[Entry, ...]
@@ -122,20 +122,20 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """The numbers that shades stand for.
+    """A colour bar.
 
     Attributes:
-        label: What the numbers are.
-        shades: From `Cells`; None if colours have edges.
-        edges: (c + 1,) numbers between which a colour lies.
+        label: What the numbers mean.
+        shades: Shades of `Cells`; None if the colours have edges.
+        edges: (c + 1,) bounds of the colours' intervals.
         colors: (c,) colours.
-        ticks: Numbers with a label; None as the renderer chooses.
-        texts: The labels; default the numbers.
-        lines: Numbers with a line across: number, colour, width in points.
-        above: Whether it lies above the panel, with its label at the left, rather than to the right.
-        most: About how many ticks there is room for.
-        length: In multiples of its breadth.
-        breadth: As a share of the panel's width.
+        ticks: Numbers with a label; None lets the renderer choose.
+        texts: Tick labels; default the numbers.
+        lines: Lines across the bar, as (number, colour, width in points).
+        above: Whether the bar lies above the panel, with its label at the left, rather than to the right.
+        most: Approximate maximum number of ticks.
+        length: Length of the bar, in multiples of its breadth.
+        breadth: Breadth of the bar, as a share of the panel's width.
     """
 
     label: str
@@ -153,18 +153,18 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Marks on two axes.
+    """Marks on a pair of axes.
 
     Attributes:
         x: Horizontal axis.
         y: Vertical axis.
-        marks: Later ones cover earlier ones of the same layer.
-        title: Above the panel, at its left; written as labels of axes are.
-        key: Above the panel.
-        bar: Beside or above it.
+        marks: Marks; later ones cover earlier ones of the same layer.
+        title: Title above the panel, at its left; may contain mathematics as labels of axes do.
+        key: Legend above the panel.
+        bar: Colour bar beside or above the panel.
         ground: Colour behind the marks; empty for that of the figure's `paper`.
-        behind: A panel with the same horizontal axis, whose vertical axis stands at the right.
-        equal: Whether a unit is as long on the vertical axis as on the horizontal one.
+        behind: Panel with the same horizontal axis, whose vertical axis is drawn at the right.
+        equal: Whether units have the same length on both axes.
     """
 
     x: Axis
@@ -183,17 +183,18 @@ class Drawing:
     """Panels and their layout, without words.
 
     Attributes:
-        width: Inches.
-        height: Inches.
-        panels: Row by row.
-        columns: How many panels stand side by side.
-        heights: Of the rows of panels, relative to each other; empty if they are equally high.
-        looks: Of the algorithms.
-        key: Of all panels.
-        joined: Whether panels one above the other touch.
-        shared: Whether all panels have one horizontal axis.
-        paper: Colours behind everything, and behind the marks of panels in which colours do not stand for numbers.
-        margins: Blank inches beside, and above and below each panel with its labels; panels that touch go on to.
+        width: Width in inches.
+        height: Height in inches.
+        panels: Panels, row by row.
+        columns: Number of panels per row.
+        heights: Relative heights of the rows of panels; empty if they are equal.
+        looks: Looks of the algorithms.
+        key: Legend common to all panels.
+        joined: Whether panels above each other touch.
+        shared: Whether all panels share one horizontal axis.
+        paper: Two colours: of the background, and behind the marks of panels in which colours do not stand for numbers.
+        margins: Blank inches (left and right, above and below) around each panel with its labels; panels that touch
+            still do.
     """
 
     width: float
@@ -214,14 +215,14 @@ class Drawing:
         return panel.ground or (SURFACE if numbers else self.paper[1])
 
     def is_switchable(self, which: str) -> bool:
-        """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""
+        """Whether the "x" or "y" axes can be both linear and logarithmic, i.e. show numbers rather than names."""
         axes: list[Axis] = [getattr(panel, which) for panel in self.panels]
         named = any(axis.hidden or axis.scale == "nines" or (axis.texts and axis.scale == "linear") for axis in axes)
         drawn = [mark.data().get(which, 1.0) for panel in self.panels for mark in panel.marks]
         return not named and all(np.nanmax(np.asarray(each, dtype=float), initial=-1) > 0 for each in drawn)
 
     def scaled(self, *, x: Scale | None = None, y: Scale | None = None) -> Self:
-        """The same with other scales of all horizontal or vertical axes, whose limits and ticks come from the data.
+        """The drawing with another scale on all horizontal or vertical axes; limits and ticks are taken from the data.
 
         Raises:
             ValueError: If an axis cannot have another scale; see `is_switchable`.

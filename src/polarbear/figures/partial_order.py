@@ -15,7 +15,7 @@ from polarbear.figures.scales import row_axis
 from polarbear.figures.style import MUTED, SURFACE, WIDE, Look, looks_for, pale, shown
 
 _BEND = 0.35
-"""How long a line keeps level at its ends, as a share of the distance of two layers."""
+"""Length of the horizontal part at the ends of a line, as a share of the distance between two layers."""
 _LEFT = -0.15
 
 
@@ -31,21 +31,21 @@ def partial_order(
     """The partial order of algorithms that pairwise comparisons induce.
 
     Marks: one row and one dot per algorithm. A line from a dot to one in a later layer, in the colour of the first,
-    says that the first beats the second; whoever is reached along several lines from left to right is beaten as
-    well. Past the layers in between a line keeps to the row of its own algorithm. Algorithms that no such way
-    connects are not told apart. Names of those that nobody beats are bold.
+    says that the first algorithm beats the second; so does a path of several lines from left to right. Across
+    intermediate layers, a line stays in the row of its own algorithm. Algorithms without such a path between them are
+    not distinguished. Unbeaten algorithms have bold names.
 
     Args:
-        layers: Names from the best layer to the worst: the first holds those that nobody beats, each later one
-            those that are beaten by one of the layer before.
-        pairs: (better, worse), without those that follow from others (the transitive reduction).
-        order: All names in the order in which colours are dealt; default that of the layers.
+        layers: Names from the best layer to the worst: the first layer holds the unbeaten algorithms, each later one
+            those beaten by an algorithm of the previous layer.
+        pairs: Pairs (better, worse), without those implied by others (the transitive reduction).
+        order: All algorithm names in the order in which colours are assigned; default that of the layers.
         alpha: Level of the tests, for the caption.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If a name stands in two layers or in none, or a pair does not lead to a later layer.
+        ValueError: If a name is in two layers or in none, or a pair does not lead to a later layer.
     """
     names = [name for layer in layers for name in layer]
     layer_of = {name: index for index, layer in enumerate(layers) for name in layer}
@@ -73,11 +73,11 @@ def partial_order(
 
 
 def _marks(layer_of: Mapping[str, int], pairs: Sequence[tuple[str, str]], looks: Mapping[str, Look]) -> Iterator[Mark]:
-    """Lines from the better to the worse, and a dot for each algorithm with a dotted line to its name."""
+    """Lines from better to worse algorithms, and a dot per algorithm with a dotted line to its name."""
     row_of = {name: row for row, name in enumerate(layer_of)}
     for better, worse in pairs:
         (x, y), (to_x, to_y) = ((float(layer_of[name]), float(row_of[name])) for name in (better, worse))
-        # along the algorithm's own row, where no other dot lies, to the layer before the last; then in a level curve
+        # along the algorithm's own row, where no other dot lies, to the layer before the last; then a curve to the last
         points = [(x, y), (to_x - 1, y), (to_x - 1 + _BEND, y), (to_x - _BEND, to_y), (to_x, to_y)]
         mark = f"beats-{row_of[better]}-{row_of[worse]}"
         yield Edge(name=mark, points=np.array(points), algorithm=better, strength=0.75)

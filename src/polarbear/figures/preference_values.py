@@ -1,4 +1,4 @@
-"""What algorithms are worth under preferences over budgets."""
+"""The value of algorithms under preferences over budgets."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def preference_values(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """What each algorithm is worth under preferences over budgets (Wurth et al. 2026, figures 2f, 9c and 9d).
+    """The value of each algorithm under preferences over budgets (Wurth et al. 2026, figures 2f, 9c and 9d).
 
-    Marks: one panel per preference, one row per algorithm. The hill is the posterior density of the algorithm's
-    value, scaled to the same height in every row; the dot is its mean, the line its 95% credible interval. The
+    Marks: one panel per preference, one row per algorithm. The hill is the posterior density of the algorithm's value,
+    scaled to the same height in every row; the dot is the posterior mean and the line the 95% credible interval. The
     number at the right is P2BB, the probability that no other algorithm shown has a higher value; the highest is bold.
 
     Args:
         posterior: (draws, T, n) ratings.
         preferences: See `polarbear.select.Preference`.
-        algorithms: The names to compare, such as a Pareto set; default all.
-        order: The names in the order in which colours are dealt; default that of the posterior. Those left out are
+        algorithms: Names to compare, such as a Pareto set; default all.
+        order: Algorithm names in the order in which colours are assigned; default that of the posterior. Others are
             grey.
         titles: One per panel; default the preferences' names.
         sure: Whether the uncertainty can be taken at face value (`polarbear.select.Selection`), for the caption.
-        width: Inches; narrow figures stack their panels.
-        height: Inches; default in proportion.
+        width: Width in inches; narrow figures stack their panels.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If a name is not in the posterior, or a preference does not fit.
+        ValueError: If a name is not in the posterior, or a preference does not fit it.
     """
     names, look_of = choose(algorithms, posterior.names), looks(order or posterior.names, posterior.names)
     titles = titles or [budget_name(preference) for preference in preferences]
@@ -79,7 +79,7 @@ def preference_values(
 
 
 def density(values: FloatArray, points: int = 120) -> tuple[FloatArray, FloatArray]:
-    """A Gaussian kernel density of draws with Silverman's bandwidth, for drawing: where, and height up to 1."""
+    """A Gaussian kernel density estimate with Silverman's bandwidth, for drawing: positions, and heights up to 1."""
     spread = float(values.std())
     if spread == 0:
         return np.full(2, values[0]), np.array([0.0, 1.0])
@@ -93,7 +93,7 @@ def density(values: FloatArray, points: int = 120) -> tuple[FloatArray, FloatArr
 
 
 def value_axis(label: str = "value") -> Axis:
-    """A horizontal axis of values as far as the data reach."""
+    """A horizontal axis of values whose limits are those of the data."""
     return Axis(label=label, most=4, grid=True)
 
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 class Plots:
     """The figures of a race.
 
-    Each method returns a figure: it shows itself in a notebook, has ``save`` and ``data``, and takes the options of the
-    function in `polarbear.figures` that makes it. With `ax` it is also drawn there: on Matplotlib's axes, or on a list
-    of them if it has several panels.
+    Each method returns a figure that displays itself in a notebook and has ``save`` and ``data``. Its options are those
+    of the function in `polarbear.figures` that makes it. With `ax`, the figure is also drawn there: on Matplotlib axes,
+    or on a list of them if it has several panels.
     """
 
     def __init__(self, result: RaceResult, order: Sequence[str] | None = None) -> None:
-        """The figures of a result; `order` has the names in the order in which colours are dealt."""
+        """Bind the figures to a result; `order` has the algorithm names in the order in which colours are assigned."""
         self._result = result
         few = len(result.names) <= len(PALETTE)
         self._order = order or (result.names if few else result.members_first)
@@ -61,12 +61,12 @@ class Plots:
         return self._drawn(figure, ax, options)
 
     def values(self, ax: Drawn = None, **options: Any) -> Figure:
-        """What members of the Pareto set are worth under preferences, by `polarbear.figures.preference_values`."""
+        """The value of the members of the Pareto set under preferences, by `polarbear.figures.preference_values`."""
         figure = partial(preference_values, self._result.posterior)
         return self._drawn(figure, ax, {"algorithms": self._result.pareto_set} | options)
 
     def relations(self, ax: Drawn = None, **options: Any) -> Figure:
-        """Who is better when, for pairs of the Pareto set, by `polarbear.figures.relations_over_time`."""
+        """Which algorithm is better when, for pairs of the Pareto set, by `polarbear.figures.relations_over_time`."""
         result = self._result
         settings, posterior = result.settings, result.posterior
         figure = partial(
@@ -82,7 +82,7 @@ class Plots:
         return self._drawn(figure, ax, {"algorithms": result.pareto_set} | options)
 
     def dominance(self, ax: Drawn = None, **options: Any) -> Figure:
-        """How surely each algorithm was dominated, round by round, by `polarbear.figures.dominance_over_rounds`."""
+        """Each algorithm's probability of being dominated, by round; see `polarbear.figures.dominance_over_rounds`."""
         result = self._result
         figure = partial(
             dominance_over_rounds,
@@ -94,18 +94,18 @@ class Plots:
         return self._drawn(figure, ax, options)
 
     def allocation(self, ax: Drawn = None, **options: Any) -> Figure:
-        """On how many instances each algorithm was run how far, by `polarbear.figures.allocation`."""
+        """How far each algorithm was run, and on how many instances, by `polarbear.figures.allocation`."""
         return self._drawn(partial(allocation, self._result), ax, options)
 
     def groups(self, ax: Drawn = None, **options: Any) -> Figure:
-        """Who is best on which group of functions in which dimension, by `polarbear.figures.heat_map`.
+        """Which algorithm is best on which group of functions in which dimension, by `polarbear.figures.heat_map`.
 
         Args:
-            ax: Where to draw it as well.
+            ax: Matplotlib axes on which to draw the figure as well.
             options: `algorithms`, by default the Pareto set, and the options of `heat_map`.
 
         Raises:
-            ValueError: If there are fewer than two algorithms, or fewer than two groups that are known.
+            ValueError: If there are fewer than two algorithms, or fewer than two known groups.
         """
         members = options.pop("algorithms", self._result.pareto_set)
         shares = shares_by_group(self._result, members)
@@ -128,10 +128,10 @@ class Plots:
         return replace(self._drawn(figure, ax, options, ordered=False), title="Who is best where")
 
     def rounds(self, ax: Drawn = None, **options: Any) -> Figure:
-        """The ratings that the instances of `key_rounds` give, by `polarbear.figures.rating_over_rounds`.
+        """Ratings from the instances seen by each of `key_rounds`, by `polarbear.figures.rating_over_rounds`.
 
-        The model is fitted anew to the instances of each (Wurth et al. 2026, figures 8 and 11); a model over time may
-        take a while.
+        The model is fitted again for each of these rounds (Wurth et al. 2026, figures 8 and 11), which may take a while
+        for a model over time.
 
         Raises:
             ValueError: If the race has completed fewer than two rounds.
@@ -144,7 +144,7 @@ class Plots:
         return self._drawn(partial(rating_over_rounds, snapshots, axis=result.settings.axis), ax, options)
 
     def _drawn(self, make: partial[Figure], ax: Drawn, options: dict[str, Any], *, ordered: bool = True) -> Figure:
-        """The figure, in colours that are the same in all figures of the race."""
+        """The figure, with colours that are the same in all figures of the race."""
         if not self._result.begun:
             raise ValueError("there is nothing to draw; the race has not completed a round")
         figure = make(**({"order": self._order} if ordered else {}) | options)
@@ -154,7 +154,7 @@ class Plots:
 
 
 def key_rounds(result: RaceResult) -> list[Round]:
-    """The first complete round, the last, and the two between in which most algorithms were eliminated."""
+    """The first and last complete rounds, and the two in between with the most eliminations."""
     complete = [each for each in result.rounds if each.batch]
     most = sorted(complete[1:-1], key=lambda each: (-len(each.eliminated), each.number))[:2]
     key = {each.number: each for each in (*complete[:1], *most, *complete[-1:])}
@@ -162,7 +162,7 @@ def key_rounds(result: RaceResult) -> list[Round]:
 
 
 def _snapshot(result: RaceResult, end: Round) -> Snapshot:
-    """The ratings that the instances of the rounds up to one give."""
+    """The ratings estimated from the instances of all rounds up to `end`."""
     posterior = result.posterior
     before = fit(
         Rankings.of(
@@ -180,9 +180,9 @@ def _snapshot(result: RaceResult, end: Round) -> Snapshot:
 
 
 def shares_by_group(result: RaceResult, members: Sequence[str]) -> dict[str, tuple[int, FloatArray]]:
-    """For each group of functions and dimension, as `best_shares` has it, how often each of some algorithms is best.
+    """For each group and dimension, how often each of some algorithms is best, as returned by `best_shares`.
 
-    Groups are those of the functions, or single functions where these have none. Empty if there are fewer than two
+    A group is a function group, or a single function if it belongs to none. Empty if there are fewer than two
     algorithms or groups.
     """
     names, columns = _groups(result), [result.names.index(name) for name in members]
@@ -194,7 +194,7 @@ def shares_by_group(result: RaceResult, members: Sequence[str]) -> dict[str, tup
 
 
 def _groups(result: RaceResult) -> list[str]:
-    """(P,) the group of each instance; empty where it is not known. A dimension that all have is left out."""
+    """(P,) the group of each instance; empty if unknown. The dimension is left out if all instances share it."""
     known = [problem for problem in result.problems if problem is not None and problem.dimension]
     several = len({problem.dimension for problem in known}) > 1
 

@@ -35,28 +35,28 @@ def rating_over_time(
 ) -> Figure:
     """The rating of every algorithm over the budget (Wurth et al. 2026, figures 2 and 9).
 
-    Marks: a solid line is the posterior mean of an algorithm's rating, the probability that it has the best result
-    of all at that budget; the band around it is the credible interval of each timepoint by itself. Dashed pale
-    lines without a band are eliminated algorithms. The dotted line is 1/n, the rating of n equal algorithms; if the
-    true ratings are known, they are dotted instead. Names stand at the lines' right ends, those not eliminated in
-    bold. From the ninth algorithm on, markers along the line tell colours apart.
+    Marks: a solid line is the posterior mean of an algorithm's rating, i.e. the probability that it has the best result
+    of all at that budget; the band around it is the pointwise credible interval. Dashed pale lines without a band are
+    eliminated algorithms. The dotted line is 1/n, the rating of n equal algorithms; if the true ratings are known, they
+    are dotted instead. Names stand at the right ends of the lines, in bold unless eliminated. From the ninth algorithm
+    on, colours repeat and markers along the line tell them apart.
 
     Args:
         posterior: (draws, T, n) ratings.
-        eliminated: Names to draw muted.
-        withdrawn: Further names to draw muted.
+        eliminated: Names of eliminated algorithms, drawn pale and dashed.
+        withdrawn: Names of withdrawn algorithms, drawn the same way.
         truth: (T, n) true ratings, of a synthetic race.
-        algorithms: The names to show, of all in the posterior; default all.
-        order: The names in the order in which colours are dealt, the same for all figures of a report; default that
-            of the posterior. Those left out are grey, and not named.
-        axis: What the timepoints are counted in.
-        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
+        algorithms: Names to show; default all in the posterior.
+        order: Algorithm names in the order in which colours are assigned, the same for all figures of a report; default
+            that of the posterior. Others are grey and have no label.
+        axis: Unit of the timepoints.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the timepoints.
         level: Probability of the intervals.
-        width: Inches.
-        height: Inches; default in proportion.
+        width: Width in inches.
+        height: Height in inches; default chosen to fit the contents.
 
     Raises:
-        ValueError: If a name is not in the posterior, or `truth` has another shape than its ratings.
+        ValueError: If a name is not in the posterior, or the shape of `truth` is not that of its ratings.
     """
     names = choose(algorithms, posterior.names)
     out, look_of = {*eliminated, *withdrawn}, looks(order or posterior.names, posterior.names)
@@ -85,7 +85,7 @@ def rating_over_time(
 
 
 def rating_axis(top: float, label: str = "rating") -> Axis:
-    """From 0 to a little above what the lines reach."""
+    """A rating axis from 0 to a little above `top`."""
     return Axis(label=label, low=0, high=min(1.0, top * 1.04))
 
 
@@ -99,10 +99,10 @@ def rating_lines(
     truth: FloatArray | None,
     level: float,
 ) -> tuple[list[Mark], float]:
-    """Means and bands, and dotted lines for the truth or 1/n; and how high they reach.
+    """Lines of means with bands, dotted lines for the truth or 1/n, and the largest rating that they reach.
 
     Raises:
-        ValueError: If `truth` has another shape than the posterior's ratings.
+        ValueError: If the shape of `truth` is not that of the posterior's ratings.
     """
     times, mean, (low, high) = posterior.times, posterior.mean(), posterior.interval(level)
     if truth is not None and truth.shape != mean.shape:
@@ -126,7 +126,7 @@ def rating_lines(
 def end_names(
     x: Axis, ends: FloatArray, names: Sequence[str], chosen: Sequence[str], out: Collection[str]
 ) -> Iterator[EndLabel]:
-    """Names at the right ends (n,) of the lines, in bold if not out."""
+    """Names at the right ends (n,) of the lines, in bold unless the algorithm is out."""
     for name in chosen:
         height = float(ends[names.index(name)])
         yield EndLabel(x=x.ends[1], y=height, text=shown(name), algorithm=name, bold=name not in out)
@@ -159,7 +159,7 @@ def _mean_and_interval(
     *,
     out: bool,
 ) -> Iterator[Mark]:
-    """The line with its band, or a point with a bar if there is but one timepoint."""
+    """The line with its band, or a point with a bar if there is only one timepoint."""
     if times.size == 1:
         mark, strength = f"mean-{index}", 0.6 if out else 1
         dot = Markers(look.marker or "o", size=6, edge=1)
@@ -172,7 +172,7 @@ def _mean_and_interval(
 
 
 def _truth(times: FloatArray, ratings: FloatArray, name: str, index: int, *, out: bool) -> Line:
-    """A dotted line, or a cross if there is but one timepoint."""
+    """A dotted line, or a cross if there is only one timepoint."""
     return Line(
         name=f"truth-{index}",
         x=times,

@@ -1,4 +1,4 @@
-"""The posterior as it was at moments of a race, beside the truth where it is known."""
+"""The posterior at several moments of a race, beside the truth if it is known."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from polarbear.simulate import Truth
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was believed at one moment of a race.
+    """The posterior at one moment of a race.
 
     Attributes:
-        title: Such as ``"after 16 instances"``.
+        title: Title of the panel, such as ``"after 16 instances"``.
         posterior: (draws, T, n) ratings.
-        eliminated: Names of the algorithms eliminated by then.
+        eliminated: Names of the algorithms eliminated so far.
     """
 
     title: str
@@ -52,25 +52,25 @@ def recovery(
 ) -> Figure:
     """True ratings, the posterior at moments of the race, and values at its end (Wurth et al. 2026, figures 2, 4, 5).
 
-    Marks: the first panel has the true ratings; names of the true Pareto set are bold. The panels that follow have the
-    posterior mean as a solid line, the credible interval of each timepoint as a band, and the truth dotted; eliminated
-    algorithms are dashed, pale and without a band. The last panel has one row per algorithm: the density of its value
-    under the preference at the last moment (hill), mean (dot), 95% credible interval (line), the value under the true
-    ratings (upright stroke), and P2BB, the probability that no other algorithm has a higher value. All panels of
-    ratings have the same scale.
+    Marks: the first panel shows the true ratings; members of the true Pareto set have bold names. The panels that
+    follow show the posterior mean as a solid line, the pointwise credible interval as a band, and the truth as a dotted
+    line; eliminated algorithms are dashed, pale and without a band. All panels of ratings have the same scale. The last
+    panel has one row per algorithm: the posterior density of its value under the preference at the last moment (hill),
+    the mean (dot), the 95% credible interval (line), the value under the true ratings (vertical stroke), and P2BB, the
+    probability that no other algorithm has a higher value.
 
     Args:
-        truth: T timepoints, n algorithms.
-        snapshots: At least one, the last one last; of the truth's timepoints and algorithms.
+        truth: True ratings at T timepoints, for n algorithms.
+        snapshots: One or more moments in order, with the timepoints and algorithms of the truth.
         preference: See `polarbear.select.Preference`.
-        axis: What the timepoints are counted in.
-        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
+        axis: Unit of the timepoints.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the timepoints.
         level: Probability of the intervals.
-        width: Inches; narrow figures stack their panels.
-        height: Inches; default in proportion to the numbers of panels and algorithms.
+        width: Width in inches; narrow figures stack their panels.
+        height: Height in inches; default proportional to the numbers of panels and algorithms.
 
     Raises:
-        ValueError: If there is no snapshot, or one is of other timepoints or algorithms than the truth.
+        ValueError: If there is no snapshot, or one has other timepoints or algorithms than the truth.
     """
     _check_snapshots(snapshots, truth.times)
     names, look_of = truth.names, looks(truth.names)
@@ -110,22 +110,23 @@ def rating_over_rounds(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """The ratings over the budget as they were believed at moments of a race (Wurth et al. 2026, figure 8).
+    """The posterior ratings over the budget at several moments of a race (Wurth et al. 2026, figure 8).
 
-    Marks: as in `rating_over_time`, a panel for each moment, all on one scale.
+    Marks: as in `rating_over_time`, with one panel per moment, all on the same scale.
 
     Args:
-        snapshots: At least one. `polarbear.study.load(path, after=3).result` has what a study had found after a round.
-        order: The names in the order in which colours are dealt; default those of the last posterior first. Those left
-            out are grey, and not named.
-        axis: What the timepoints are counted in.
-        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
+        snapshots: One or more moments; `polarbear.study.load(path, after=3).result` is the result of a study after
+            round 3.
+        order: Algorithm names in the order in which colours are assigned; default those of the last posterior first.
+            Others are grey and have no label.
+        axis: Unit of the timepoints.
+        spacing: "log" or "linear" budget axis; default inferred from the spacing of the timepoints.
         level: Probability of the intervals.
-        width: Inches; narrow figures stack their panels.
-        height: Inches; default in proportion to the numbers of panels and algorithms.
+        width: Width in inches; narrow figures stack their panels.
+        height: Height in inches; default proportional to the numbers of panels and algorithms.
 
     Raises:
-        ValueError: If there is no snapshot, or they are of different timepoints.
+        ValueError: If there is no snapshot, or their timepoints differ.
     """
     _check_snapshots(snapshots, snapshots[-1].posterior.times if snapshots else ())
     times, out = snapshots[-1].posterior.times, any(snapshot.eliminated for snapshot in snapshots)
@@ -159,7 +160,7 @@ def _check_snapshots(snapshots: Sequence[Snapshot], times: ArrayLike) -> None:
 def _rating_panels(
     truth: Truth | None, snapshots: Sequence[Snapshot], look_of: Mapping[str, Look], x: Axis, level: float
 ) -> Iterator[Panel]:
-    """The truth, if it is known, and what was believed at each moment, all on one scale."""
+    """The truth, if it is known, and the posterior at each moment, all on the same scale."""
     panels: list[tuple[str, tuple[Mark, ...]]] = []
     top = 0.0
     if truth is not None:

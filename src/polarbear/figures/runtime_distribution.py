@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from polarbear.assess.distributions import RuntimeDistribution
 
 GREY, SAND = "#C9CDD2", "#DDCFA8"
-"""Colours of the lines in the background and of the reference."""
+"""Colours of the background lines and of the reference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
-    """A share that grows with the budget in steps: from `at[i]` on it is `share[i]`, before the first it is 0.
+    """A share that grows with the budget as a step function: `share[i]` from `at[i]` on, 0 before the first.
 
     Attributes:
-        at: (k,) runtimes, or runtime ratios, in increasing order; k may be 0, if nothing was solved.
+        at: (k,) increasing runtimes, or runtime ratios; k is 0 if nothing was solved.
         share: (k,) shares of all problems, from 0 to 1, never decreasing.
-        spent: The budget at which a cross stands: the median of what the unsuccessful runs spent; None for no cross.
-        solved: The share at which a dot stands at the right: of the problems solved at least once; None for no dot.
+        spent: Budget at which a cross is drawn: the median budget of the unsuccessful runs; None for no cross.
+        solved: Share at which a dot is drawn at the right: that of problems solved at least once; None for no dot.
 
     Raises:
         ValueError: If lengths differ, or budgets or shares are out of order or out of range.
@@ -59,12 +59,12 @@ class Distribution:
 
     @property
     def middle(self) -> float:
-        """Where half of what is reached at all is reached; inf if nothing is."""
+        """The budget at which half of the final share is reached; inf if that is 0."""
         return float(np.append(self.at, np.inf)[np.searchsorted(self.share, self.share[-1:].sum() / 2)])
 
     @classmethod
     def of(cls, distribution: RuntimeDistribution) -> Distribution:
-        """A result of `polarbear.assess.runtime_distribution`, with its cross and its dot."""
+        """The curve for a result of `polarbear.assess.runtime_distribution`, with its cross and its dot."""
         spent = distribution.cross[0] if distribution.cross else None
         return cls(distribution.runtimes, distribution.proportions, spent=spent, solved=distribution.solved)
 
@@ -89,27 +89,26 @@ def runtime_distributions(
 ) -> Figure:
     """Empirical runtime distributions (Hansen et al. 2022, figures 3 and 4).
 
-    Marks: a line is the share of all function-target pairs that an algorithm solved within the budget. A cross is
-    the median budget of its unsuccessful runs; what a line gains to the right of it comes from longer runs or
-    simulated restarts. A dot at the right is the share of pairs solved at least once, where a line with simulated
-    restarts ends. The broad pale line is the reference; thin grey lines are further algorithms. Names stand at the
-    lines' right ends.
+    Marks: a line is the share of all function-target pairs that an algorithm solved within the budget. A cross is the
+    median budget of its unsuccessful runs; gains to its right come from longer runs or simulated restarts. A
+    dot at the right is the share of pairs solved at least once, where a line with simulated restarts ends. The broad
+    pale line is the reference; thin grey lines are further algorithms. Names stand at the right ends of the lines.
 
     Args:
-        distributions: By algorithm.
+        distributions: The distribution of each algorithm.
         reference: Name and distribution of a reference algorithm, such as the best of 2009.
-        background: Distributions to draw thin, grey and without a name.
-        limits: Smallest and largest budget shown; default those of all curves and crosses.
-        order: All names in the order in which colours are dealt; default that of `distributions`.
-        cost: What budgets are counted in, such as ``"evaluations"`` or ``"seconds"``.
+        background: Distributions drawn as thin grey lines without a name.
+        limits: Smallest and largest budget shown; default the range of all curves and crosses.
+        order: All algorithm names in the order in which colours are assigned; default that of `distributions`.
+        cost: Unit of the budgets, such as ``"evaluations"`` or ``"seconds"``.
         share: Label of the vertical axis.
-        restarts: Whether the runtimes contain simulated restarts, for the caption.
+        restarts: Whether the runtimes include simulated restarts, for the caption.
         spacing: "log" or "linear" budget axis.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If there is no distribution, a name is not in `order`, or a budget does not fit a log axis.
+        ValueError: If there is no distribution, a name is not in `order`, or a budget is not positive on a log axis.
     """
     looks = looks_for(distributions, order, "distribution")
     every = [*distributions.values(), *background, *([reference[1]] if reference else [])]
@@ -146,20 +145,21 @@ def performance_profiles(
 ) -> Figure:
     """Performance profiles (Dolan and Moré 2002).
 
-    Marks: a line is the share of problems on which an algorithm needed at most so many times the runtime of the
-    best one. At the left end stands the share on which it is the best itself, at the right end, beside its name,
-    the share that it solved at all.
+    Marks: a line is the share of problems that an algorithm solved within at most so many times the runtime of the best
+    one. At its left end is the share on which the algorithm is the best itself; at its right end, beside the name, the
+    share that it solved at all.
 
     Args:
-        distributions: By algorithm; of runtimes divided by the best algorithm's on the same problem.
-        limits: Smallest and largest ratio shown; default 1 and the largest there is.
-        order: All names in the order in which colours are dealt; default that of `distributions`.
+        distributions: For each algorithm, the distribution of its runtime divided by the best algorithm's on the same
+            problem.
+        limits: Smallest and largest ratio shown; default 1 and the largest ratio.
+        order: All algorithm names in the order in which colours are assigned; default that of `distributions`.
         share: Label of the vertical axis.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: As `runtime_distributions`.
+        ValueError: As in `runtime_distributions`.
     """
     largest = [float(curve.at[-1]) for curve in distributions.values() if curve.at.size]
     figure = runtime_distributions(
@@ -191,20 +191,20 @@ def data_profiles(
 ) -> Figure:
     """Data profiles (Moré and Wild 2009).
 
-    Marks: a line is the share of problems that an algorithm solved within so many simplex gradients, each of as many
-    evaluations as the problem's dimension plus one.
+    Marks: a line is the share of problems that an algorithm solved within so many simplex gradients, each of which
+    costs the problem's dimension plus one evaluations.
 
     Args:
-        distributions: By algorithm; of runtimes divided by the dimension plus one.
-        limits: Smallest and largest budget shown; default 0, on a log axis the smallest, and the largest there is.
-        order: All names in the order in which colours are dealt; default that of `distributions`.
+        distributions: For each algorithm, the distribution of its runtime divided by the dimension plus one.
+        limits: Smallest and largest budget shown; default 0, or on a log axis the smallest, and the largest budget.
+        order: All algorithm names in the order in which colours are assigned; default that of `distributions`.
         share: Label of the vertical axis.
         spacing: "log" or "linear" budget axis.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: As `runtime_distributions`.
+        ValueError: As in `runtime_distributions`.
     """
     figure = runtime_distributions(
         distributions,
@@ -220,12 +220,12 @@ def data_profiles(
 
 
 def slowest_first(distributions: Mapping[str, Distribution]) -> list[str]:
-    """Names in the order in which labels of lines that end at one height shall stand from bottom to top."""
+    """Names from the slowest to the fastest: the order, from bottom to top, of labels of lines that end level."""
     return sorted(distributions, key=lambda name: distributions[name].middle, reverse=True)
 
 
 def _limits(every: Sequence[Distribution], limits: tuple[float, float] | None, spacing: Spacing) -> FloatArray:
-    """(2,) where the horizontal axis begins and ends: by default the extremes of all curves and crosses."""
+    """(2,) limits of the horizontal axis: by default the range of all curves and crosses."""
     at: list[ArrayLike] = [limits or ()]
     if not limits:
         spent = [curve.spent for curve in every if curve.spent is not None]
@@ -263,7 +263,7 @@ def _marks(
 
 
 def _steps(curve: Distribution, x: Axis) -> Line:
-    """From edge to edge."""
+    """The curve as a step function from edge to edge of the axis."""
     left, right = x.ends
     at, share = curve.at, curve.share
     if not at.size or at[0] > left:

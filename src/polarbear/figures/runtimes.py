@@ -35,24 +35,25 @@ def ert_over_targets(
 ) -> Figure:
     """The expected runtime of every algorithm against the target, from easy to hard.
 
-    Marks: a line is the expected runtime. It is solid where all runs reached the target and broken where only some
-    did; it ends at the hardest target that was reached at all. Beside the name stands how many of the runs reached
-    that last target, if the successes are given. A dotted line leads from a line that ends early to its name.
+    Marks: a line is the expected runtime, solid where all runs reached the target and broken where only some did; it
+    ends at the hardest target that any run reached. If successes are given, the number of runs that reached that last
+    target stands beside the name. A dotted line leads from a line that ends early to its name.
 
     Args:
-        targets: (m,) distinct, in any order.
-        ert: By algorithm, (m,); inf or NaN where no run reached the target.
-        successes: By algorithm, (m,) how many runs reached the target.
-        runs: How many runs each algorithm made; needed with `successes`.
-        order: All names in the order in which colours are dealt; default that of `ert`.
+        targets: (m,) distinct targets in any order.
+        ert: For each algorithm, (m,) expected runtimes; inf or NaN where no run reached the target.
+        successes: For each algorithm, (m,) numbers of runs that reached the target.
+        runs: Number of runs of each algorithm; needed with `successes`.
+        order: All algorithm names in the order in which colours are assigned; default that of `ert`.
         target: Label of the horizontal axis.
-        cost: What runtimes are counted in.
-        spacing: "log" or "linear" axis of targets; default "log" if none is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        cost: Unit of the runtimes.
+        spacing: "log" or "linear" axis of targets; default "log" if no number is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If targets repeat, an array has another length, or `successes` come without `runs`.
+        ValueError: If targets repeat, an array has the wrong length, or `successes` are given without `runs`.
     """
     looks = looks_for(ert, order, "expected runtime")
     hardest_last = np.argsort(floats(targets), kind="stable")[::-1]
@@ -88,25 +89,27 @@ def ert_over_dimension(
 ) -> Figure:
     """How the expected runtime to one target scales with the dimension.
 
-    Marks: a line is the expected runtime divided by the dimension, a dot on it one dimension. A dot is hollow if not
-    all runs reached the target; with up to eight algorithms, the number of successes stands beside it. Where no run
+    Marks: a line is the expected runtime divided by the dimension, with a dot for each dimension. A dot is hollow if
+    not all runs reached the target; with up to eight algorithms, the number of successes stands beside it. Where no run
     reached the target, a pale cross is the largest budget spent, divided by the dimension. Both axes are logarithmic:
-    along the horizontal rules the runtime grows linearly with the dimension, along the slanted ones quadratically.
-    A dimension too close to another one has a tick without a number.
+    along horizontal rules the runtime grows linearly with the dimension, along slanted ones quadratically. Dimensions
+    too close to another one have a tick without a number.
 
     Args:
         dimensions: (d,) increasing.
-        ert: (d,) in evaluations, by algorithm, or by target for one algorithm; inf or NaN where no run was successful.
-        spent: (d,) the largest number of evaluations of a run, to be shown where `ert` is inf.
-        successes: (d,) how many runs reached the target.
-        runs: How many runs there are in each dimension; needed with `successes`.
-        order: All names in the order in which colours are dealt; default that of `ert`.
-        cost: What runtimes are counted in.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        ert: For each algorithm, or each target of a single algorithm, (d,) expected runtimes; inf or NaN where no run
+            was successful.
+        spent: For each of these, (d,) largest number of evaluations of a run, shown where `ert` is inf.
+        successes: For each of these, (d,) numbers of runs that reached the target.
+        runs: Number of runs in each dimension; needed with `successes`.
+        order: All algorithm names in the order in which colours are assigned; default that of `ert`.
+        cost: Unit of the runtimes.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If dimensions do not increase, an array has another length, or `successes` come without `runs`.
+        ValueError: If dimensions do not increase, an array has the wrong length, or `successes` are given without
+            `runs`.
     """
     looks = _with_markers(looks_for(ert, order, "expected runtime"), ert)
     at = increasing(dimensions, "dimensions")
@@ -133,12 +136,12 @@ def ert_over_dimension(
 
 
 def _known(times: FloatArray) -> FloatArray:
-    """Runtimes with NaN where no run was successful."""
+    """Runtimes, with NaN where no run was successful."""
     return np.where(np.isfinite(times), times, np.nan)
 
 
 def _with_markers(looks: Mapping[str, Look], names: Mapping[str, ArrayLike]) -> dict[str, Look]:
-    """A marker for everyone: a dot for those without, or a diamond where dots tell repeated colours apart."""
+    """A marker for every algorithm: a dot for those without, or a diamond where dots mark repeated colours."""
     plain = "D" if any(looks[name].marker == "o" for name in names) else "o"
     return {name: Look(looks[name].color, looks[name].marker or plain) for name in names}
 
@@ -146,7 +149,7 @@ def _with_markers(looks: Mapping[str, Look], names: Mapping[str, ArrayLike]) -> 
 def _counts(
     successes: Mapping[str, ArrayLike] | None, ert: Mapping[str, ArrayLike], runs: int | None, shape: tuple[int, ...]
 ) -> dict[str, FloatArray]:
-    """Successes as arrays."""
+    """Numbers of successes as arrays."""
     if successes is None:
         return {}
     if runs is None:
@@ -167,7 +170,7 @@ def _target_marks(
     runs: int | None,
     looks: Mapping[str, Look],
 ) -> Iterator[Mark]:
-    """A line for every algorithm, and its name with the number of successes at the last target that was reached."""
+    """A line per algorithm, and its name with the number of successes at the last target reached."""
 
     def with_successes(name: str) -> str:
         label = shortened(name, 19)
@@ -200,7 +203,7 @@ def _dimension_marks(
 def _broken_line(
     at: FloatArray, times: FloatArray, sure: NDArray[np.bool_] | bool, name: str, look: Look, index: int
 ) -> Iterator[Mark]:
-    """The whole line thin and broken, and what is sure solid on top of it."""
+    """The whole line, thin and broken, and its certain part, solid, on top."""
     yield Line(name=f"ert-{index}", x=at, y=times, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
     yield Line(name=f"sure-{index}", x=at, y=np.where(sure, times, np.nan), algorithm=name, width=1.8, layer=3.1)
     symbol = look.marker or ("o" if np.count_nonzero(np.isfinite(times)) == 1 else "")

@@ -1,4 +1,4 @@
-"""Axes and their ticks, and the checks of numbers before they are drawn."""
+"""Axes and their ticks, and checks of the numbers to be drawn."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from polarbear.figures.style import Spacing, compact, spacing_of
 from polarbear.records import FloatArray
 
 BEND = 0.9
-"""Probability above which an axis of probabilities is logarithmic in 1 - p; there both parts have the same slope."""
+"""Probability above which an axis of probabilities is logarithmic in 1 - p; the slope is continuous there."""
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How numbers are laid out along one axis.
+    """The scale of an axis.
 
     Attributes:
-        low: Where the axis begins.
-        high: Where it ends.
+        low: Number at which the axis begins.
+        high: Number at which it ends.
         log: Whether it is logarithmic.
-        zero: Whether 0 is among the numbers of a logarithmic axis; it is drawn at `low` then.
+        zero: Whether 0 is among the numbers of a logarithmic axis; if so, it is drawn at `low`.
     """
 
     low: float
@@ -40,11 +40,11 @@ class Scale:
     def of(cls, values: Iterable[ArrayLike], spacing: Spacing | None = None) -> Scale:
         """The scale that shows all finite numbers in `values`, with a small margin.
 
-        Numbers beyond 1e300, such as the largest float that stands for a penalty, count as infinite.
+        Numbers beyond 1e300, such as the largest float used as a penalty, count as infinite.
 
         Args:
             values: Arrays of any shape.
-            spacing: "log" or "linear"; default "log" if no number is negative and they span a factor of ten.
+            spacing: "log" or "linear"; default "log" if no number is negative and they span at least a factor of ten.
 
         Raises:
             ValueError: If a number is negative on a log scale.
@@ -75,12 +75,12 @@ class Scale:
         return cls(begin, high * margin, log=True, zero=zero)
 
     def place(self, values: ArrayLike) -> FloatArray:
-        """Where to draw numbers: 0 at the lower end of a logarithmic axis, all others where they are."""
+        """Positions at which numbers are drawn: 0 at the lower end of a logarithmic axis, all others unchanged."""
         at = floats(values)
         return np.where(at == 0, self.low, at) if self.zero else at
 
     def axis(self, label: str, *, reverse: bool = False, grid: bool = False) -> Axis:
-        """An axis with this scale; `reverse` has large numbers first."""
+        """An axis with this scale; with `reverse`, large numbers come first."""
         low, high = (self.high, self.low) if reverse else (self.low, self.high)
         if not self.log:
             return Axis(label=label, low=low, high=high, most=5, grid=grid)
@@ -88,7 +88,7 @@ class Scale:
         return Axis(label=label, low=low, high=high, scale="log", ticks=ticks, minor=minor, texts=texts, grid=grid)
 
     def ticks(self, most: int = 8) -> tuple[tuple[float, ...], tuple[float, ...], tuple[str, ...]]:
-        """Of a logarithmic axis: about `most` ticks with a label, ticks without one, the labels."""
+        """About `most` labelled ticks of a logarithmic axis, its unlabelled ticks, and the labels."""
         first, last = int(np.ceil(np.log10(self.low) - 1e-9)), int(np.floor(np.log10(self.high) + 1e-9))
         if last - first < 2 and not self.zero:
             ticks = few_log_ticks(self.low, self.high)
@@ -109,7 +109,7 @@ class Scale:
 
 
 def _in_few_digits(ticks: Sequence[float]) -> tuple[str, ...]:
-    """Numbers in as few digits as tell them apart."""
+    """Numbers with as few digits as are needed to distinguish them."""
     texts = [compact(tick) for tick in ticks]
     for digits in range(4, 18):
         if len(set(texts)) == len(texts):
@@ -119,7 +119,7 @@ def _in_few_digits(ticks: Sequence[float]) -> tuple[str, ...]:
 
 
 def power_of_ten(exponent: int) -> str:
-    """10 with a raised exponent, as plain text."""
+    """10 with a superscript exponent, as plain text."""
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
@@ -136,7 +136,7 @@ def round_ticks(low: float, high: float, *, integer: bool = False) -> tuple[floa
 
 
 def stretch(probability: FloatArray) -> FloatArray:
-    """An axis of probabilities: linear up to `BEND`, then logarithmic in 1 - p, joined without a kink."""
+    """Positions on an axis of probabilities: linear up to `BEND`, then logarithmic in 1 - p, joined without a kink."""
     p = floats(probability)
     scale = 1 - BEND
     above = BEND + scale * np.log(scale / np.maximum(1 - p, 1e-15))
@@ -151,10 +151,10 @@ def unstretch(height: FloatArray) -> FloatArray:
 
 
 def time_axis(times: FloatArray, unit: str, spacing: Spacing | None, *, narrow: bool = False) -> Axis:
-    """A horizontal axis of budgets; few ticks if it is narrow.
+    """A horizontal axis of budgets, with fewer ticks if it is narrow.
 
     Raises:
-        ValueError: If a log axis would begin at a budget that is not positive.
+        ValueError: If a log axis would begin at a non-positive budget.
     """
     first, last, label = float(times[0]), float(times[-1]), f"budget ({unit})"
     if spacing == "log" and first <= 0:
@@ -167,12 +167,12 @@ def time_axis(times: FloatArray, unit: str, spacing: Spacing | None, *, narrow: 
 
 
 def share_axis(label: str) -> Axis:
-    """A vertical axis from 0 to 1 with pale rules."""
+    """A vertical axis from 0 to 1 with pale grid lines."""
     return Axis(label=label, low=0, high=1, ticks=(0, 0.2, 0.4, 0.6, 0.8, 1), grid=True)
 
 
 def row_axis(rows: int, *, hills: bool = True) -> Axis:
-    """A hidden vertical axis of rows from top to bottom; hills need more room above than below."""
+    """A hidden vertical axis of rows from top to bottom, with more room above than below for hills."""
     return Axis(low=rows - (0.6 if hills else 0.4), high=-0.95 if hills else -0.6, hidden=True)
 
 
@@ -180,7 +180,7 @@ def arrays_of(arrays: Mapping[str, ArrayLike], shape: tuple[int, ...], what: str
     """The arrays as floats.
 
     Raises:
-        ValueError: If one has another shape; the message says which.
+        ValueError: If an array has the wrong shape; the message says which.
     """
     converted = {name: floats(array) for name, array in arrays.items()}
     for name, array in converted.items():
@@ -193,7 +193,7 @@ def increasing(numbers: ArrayLike, what: str) -> FloatArray:
     """(k,) numbers as floats.
 
     Raises:
-        ValueError: If they are not a strictly increasing, finite sequence of at least one.
+        ValueError: If they are empty, not finite or not strictly increasing.
     """
     at = floats(numbers)
     if at.ndim != 1 or not at.size or not np.isfinite(at).all() or (np.diff(at) <= 0).any():
@@ -202,7 +202,7 @@ def increasing(numbers: ArrayLike, what: str) -> FloatArray:
 
 
 def choose(algorithms: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
-    """The names to show, by default all; ValueError if one is not among `names`."""
+    """The names to show, by default all; raises ValueError if one is not among `names`."""
     chosen = tuple(names if algorithms is None else algorithms)
     unknown = [name for name in chosen if name not in names]
     if unknown or not chosen:

@@ -9,7 +9,7 @@ from polarbear.quantities import plural
 
 
 def drawn(algorithms: int, band: str, runs: bool) -> str:
-    """What areas, thin lines and the ends of lines are."""
+    """What areas, thin lines and line ends mean."""
     few = algorithms <= CROWD
     return (
         (f" Areas are {band}." if band and few else "")
@@ -27,14 +27,14 @@ def grey_lines(algorithms: int) -> str:
 
 
 def markers(algorithms: int) -> str:
-    """How algorithms with one colour are told apart."""
+    """How algorithms of the same colour are distinguished."""
     if algorithms <= CROWD:
         return ""
     return " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
 
 
 def quantiles(algorithms: int, levels: Sequence[float]) -> str:
-    """What lines and bands are."""
+    """What lines and bands mean."""
     middle = len(levels) // 2
     line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
     bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]

@@ -1,4 +1,4 @@
-"""One look for all figures: colours, sizes, names and numbers as text. Knows no plotting library."""
+"""The common look of all figures: colours, sizes, names and numbers as text. Independent of any plotting library."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from polarbear.records import FloatArray
 Spacing = Literal["log", "linear"]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#332288")
-"""Six colours of Okabe and Ito (2008) and two of Tol (2021) in place of their yellow and black, which are lost on
-white paper and needed for other marks. Any two differ by ΔE ≥ 16 (CIE 1976) under every kind of colour blindness."""
+"""Six colours of Okabe and Ito (2008) and two of Tol (2021) instead of their yellow and black: yellow is lost on white
+paper and black is needed for other marks. Any two differ by ΔE ≥ 16 (CIE 1976) under every kind of colour blindness."""
 MARKERS = ("", "o", "^", "s", "v")
-"""From the ninth algorithm on colours repeat, told apart by markers along the line."""
+"""From the ninth algorithm on, colours repeat and are distinguished by markers along the line."""
 INK, MUTED, RULE, SURFACE = "#222222", "#5F6368", "#D9DCE0", "#FFFFFF"
 SHADES = ("#DCE9F2", "#8FBBD9", "#3C82B5", "#124A7D", "#08264A")
-"""From little to much."""
+"""Sequential colours, from little to much."""
 DIVERGING = ("#004C8C", "#7FB2DA", "#F7F7F7", "#F0A97F", "#9C3D00")
-"""Blue below the centre, orange above."""
+"""Diverging colours: blue below the centre, orange above."""
 WIDE = 7.2
 """Figure width in inches: two columns of a paper."""
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
 FAINT = "#9AA0A6"
-"""Of algorithms that have no colour of their own."""
+"""Grey of algorithms without a colour of their own."""
 CROWD = 8
-"""With more algorithms than this, figures leave out what would only cover the lines."""
+"""With more algorithms than this, figures leave out whatever would cover the lines."""
 QUARTILES = (0.25, 0.5, 0.75)
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How an algorithm is drawn, the same in every figure of a report; its name is left out where it is not `named`."""
+    """How an algorithm is drawn, the same in every figure of a report; without a name unless it is `named`."""
 
     color: str
     marker: str
@@ -57,13 +57,13 @@ _CHOSEN: ContextVar[Mapping[str, Look]] = ContextVar("looks of algorithms")
 
 
 def chosen_looks() -> Mapping[str, Look]:
-    """The looks that `drawn_as` has chosen."""
+    """The looks set by `drawn_as`."""
     return _CHOSEN.get({})
 
 
 @contextmanager
 def drawn_as(chosen: Mapping[str, Look]) -> Generator[None]:
-    """Draw these algorithms so in all figures that are made within, whatever their positions."""
+    """Context in which all figures use these looks, whatever the positions of the algorithms."""
     token = _CHOSEN.set({**chosen_looks(), **chosen})
     try:
         yield
@@ -72,9 +72,9 @@ def drawn_as(chosen: Mapping[str, Look]) -> Generator[None]:
 
 
 def looks(names: Sequence[str], everyone: Sequence[str] = ()) -> dict[str, Look]:
-    """The look of every algorithm, by its position in `names`: give all figures the same names in the same order.
+    """The look of every algorithm, by its position in `names`; pass the same names in the same order to all figures.
 
-    Those of `everyone` that are not among `names` are grey and without a name. What `drawn_as` says comes first.
+    Algorithms of `everyone` that are not among `names` are grey and without a name. `drawn_as` takes precedence.
     """
     faint, chosen = {name: Look(FAINT, "", named=False) for name in everyone}, chosen_looks()
     return faint | {
@@ -84,10 +84,10 @@ def looks(names: Sequence[str], everyone: Sequence[str] = ()) -> dict[str, Look]
 
 
 def looks_for(names: Collection[str], order: Sequence[str] | None, what: str) -> dict[str, Look]:
-    """The look of every algorithm by its place in `order`, by default in `names`.
+    """The look of every algorithm, by its position in `order`, by default in `names`.
 
     Raises:
-        ValueError: If there is no name, or one is missing in `order`.
+        ValueError: If there is no name, or one is missing from `order`.
     """
     if not names:
         raise ValueError(f"there is no {what} to draw")
@@ -104,7 +104,7 @@ def rgb_of(color: str) -> FloatArray:
 
 
 def hex_of(rgb: FloatArray) -> str:
-    """The colour of red, green and blue from 0 to 1."""
+    """The colour with these red, green and blue parts, from 0 to 1."""
     return "#" + "".join(f"{round(float(part) * 255):02x}" for part in rgb)
 
 
@@ -112,7 +112,7 @@ def color_of(text: str) -> str:
     """The text, if it is a colour.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If it is not.
     """
     if not _COLOR.fullmatch(text):
         raise ValueError(f"{text!r} is no colour; it is '#' and six hexadecimal digits, such as '#0072B2'")
@@ -133,13 +133,13 @@ def pale(color: str, strength: float) -> str:
 
 
 def blend(stops: Sequence[str], position: float) -> str:
-    """The colour at a position from 0 to 1 between colours at equal distances."""
+    """The colour at a position from 0 to 1 along equidistant colours."""
     at, channels = np.linspace(0, 1, len(stops)), zip(*map(rgb_of, stops), strict=True)
     return hex_of(np.array([np.interp(position, at, channel) for channel in channels]))
 
 
 def shortened(name: str, longest: int = 26) -> str:
-    """A name without its middle if it is long."""
+    """A long name with its middle left out."""
     if len(name) <= longest:
         return name
     head = (longest - 1) * 2 // 3
@@ -147,17 +147,17 @@ def shortened(name: str, longest: int = 26) -> str:
 
 
 def shown(name: str, longest: int = 26) -> str:
-    """A name as figures show it: no control characters, the middle left out if it is long."""
+    """A name as figures show it: without control characters, and with the middle left out if it is long."""
     return shortened(printable(name), longest)
 
 
 def literal(text: str) -> str:
-    """The text with its dollar signs escaped, which otherwise enclose mathematics."""
+    """The text with its dollar signs, which otherwise enclose mathematics, escaped."""
     return text.replace("$", r"\$")
 
 
 def spacing_of(times: ArrayLike) -> Spacing:
-    """Whether timepoints are spaced more evenly on a log or on a linear scale."""
+    """The scale, log or linear, on which timepoints are spaced more evenly."""
     at = floats(times)
     if at.size < 3 or at[0] <= 0:
         return "linear"
@@ -191,7 +191,7 @@ def brief(value: float) -> str:
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast of two colours (WCAG 2.2), from 1 to 21."""
+    """The contrast ratio of two colours (WCAG 2.2), from 1 to 21."""
     dark, light = sorted((_luminance(rgb_of(first)), _luminance(rgb_of(second))))
     return (light + 0.05) / (dark + 0.05)
 

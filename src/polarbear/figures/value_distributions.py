@@ -1,4 +1,4 @@
-"""How the values at one budget are distributed over the runs."""
+"""Distributions over the runs of the values at one budget."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ def value_distributions(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """The empirical distribution functions of the values that the runs have at one budget.
+    """The empirical distribution functions of the values that runs have reached at one budget.
 
-    Marks: a line is the share of an algorithm's runs whose value is as good as that or better. Lines further to the
-    left are better. A value of 0 lies at the left end of a logarithmic axis.
+    Marks: a line is the share of an algorithm's runs whose value is at least as good. Lines further to the left are
+    better. A value of 0 lies at the left end of a logarithmic axis.
 
     Args:
-        distributions: By algorithm, of values; without any, an algorithm is named as one that has no data.
-        budget: At which these are the values, such as ``"10,000 evaluations"``, for the caption.
-        order: All names in the order in which colours are dealt; default that of `distributions`.
+        distributions: For each algorithm, the distribution of its values; an empty one is noted as having no data.
+        budget: Budget of the values, such as ``"10,000 evaluations"``, for the caption.
+        order: All algorithm names in the order in which colours are assigned; default that of `distributions`.
         value: Label of the axis of values.
-        spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
         ValueError: If there is no distribution, or a value is negative on a log axis.
@@ -91,25 +92,26 @@ def value_densities(
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
-    """Densities or histograms of the values that the runs have at one budget.
+    """Densities or histograms of the values that runs have reached at one budget.
 
-    Marks: one row per algorithm with a hill, the density of its values or bars of their number; all rows have the
-    same scale, so that heights can be compared. Small upright strokes are the values of the single runs. A value of
-    0 lies at the left end of a logarithmic axis.
+    Marks: one row per algorithm with a hill: the density of its values, or bars of their number; all rows have the same
+    scale, so that heights can be compared. Short vertical strokes are the values of single runs. A value of 0 lies at
+    the left end of a logarithmic axis.
 
     Args:
-        curves: By algorithm, where and how high: (k,) increasing values and (k,) densities, or (b + 1,) increasing
-            edges and (b,) counts of a histogram. Empty arrays say that there is no data.
-        runs: By algorithm, the values of the runs; NaN where unknown.
-        budget: At which these are the values, such as ``"10,000 evaluations"``, for the caption.
-        order: All names in the order in which colours are dealt; default that of `curves`.
+        curves: For each algorithm, positions and heights: (k,) increasing values and (k,) densities, or (b + 1,)
+            increasing edges and (b,) counts of a histogram. Empty arrays mean that there is no data.
+        runs: For each algorithm, the values of the runs; NaN where unknown.
+        budget: Budget of the values, such as ``"10,000 evaluations"``, for the caption.
+        order: All algorithm names in the order in which colours are assigned; default that of `curves`.
         value: Label of the axis of values.
-        spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of ten.
-        width: Inches.
-        height: Inches; default in proportion to the number of algorithms.
+        spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
+            factor of ten.
+        width: Width in inches.
+        height: Height in inches; default proportional to the number of algorithms.
 
     Raises:
-        ValueError: If there is no curve, its two arrays do not fit each other, or a value is negative on a log axis.
+        ValueError: If there is no curve, its two arrays do not match, or a value is negative on a log axis.
     """
     looks = looks_for(curves, order, "distribution")
     hills = {name: _hill(name, *curve) for name, curve in curves.items()}
@@ -134,7 +136,7 @@ def value_densities(
 
 
 def _hill(name: str, at: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Where, and how high, as floats."""
+    """Positions and heights as floats."""
     x, y = floats(at), floats(heights)
     if x.ndim != 1 or y.ndim != 1 or x.size - y.size not in (0, 1):
         raise ValueError(f"{name!r} has places of shape {x.shape} and heights of shape {y.shape}; expected as many, or "
@@ -147,7 +149,7 @@ def _hill(name: str, at: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, Flo
 def _row(
     row: int, name: str, at: FloatArray, heights: FloatArray, scale: Scale, runs: FloatArray | None
 ) -> Iterator[Mark]:
-    """A hill upwards from the row's base, with strokes for the runs."""
+    """A hill that rises from the row's base, with strokes for the runs."""
     yield Line(x=np.array([scale.low, scale.high]), y=np.full(2, float(row)), color=RULE, width=0.5, layer=1)
     crest = row - heights
     if at.size > heights.size:

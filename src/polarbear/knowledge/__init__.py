@@ -1,4 +1,4 @@
-"""Studies as knowledge: RDF in the words of the OPTION ontology, and SPARQL over many studies at once.
+"""Studies as knowledge: RDF in terms of the OPTION ontology, and SPARQL queries over many studies at once.
 
 Source: Kostovska et al. (2023), OPTION: optimization algorithm benchmarking ontology; Wang's thesis, section 3.1.4.
 """

@@ -29,13 +29,13 @@ def graph(
     budgets: Sequence[float] = BUDGETS,
     targets: Sequence[float] = (),
 ) -> Graph:
-    """The graph of a study on disk; see `polarbear.knowledge.graph_of`.
+    """Make the graph of a study on disk; see `polarbear.knowledge.graph_of`.
 
     Args:
-        study: Its path, or that of an archive.
-        name: What to call it; default the name of its folder.
-        about: What is known of it, by the names of `polarbear.knowledge.ABOUT`.
-        budgets: Evaluations at which values are kept.
+        study: Path of the study, or of an archive.
+        name: Name of the study; default that of its folder.
+        about: Further information on the study, by the names of `polarbear.knowledge.ABOUT`.
+        budgets: Numbers of evaluations at which values are recorded.
         targets: Target precisions; default 51 from 100 to 1e-8.
     """
     spec, origin = dict[str, Any](), dict[str, Any]()
@@ -54,10 +54,10 @@ def is_base(path: str | Path) -> bool:
 
 
 def open_base(path: str | Path) -> KnowledgeBase:
-    """The knowledge base in a folder, to be read; of a study or an archive one in memory, with that alone.
+    """Open the knowledge base in a folder for reading; for a study or an archive, make one of it in memory.
 
     Raises:
-        OSError: If there is nothing.
+        OSError: If there is nothing at the path.
         ValueError: If it is neither.
     """
     if is_base(path):
@@ -70,14 +70,14 @@ def open_base(path: str | Path) -> KnowledgeBase:
 class KnowledgeBase:
     """A knowledge base; needs ``pip install 'polarbear-race[knowledge]'``.
 
-    What is added twice is there once: a study's graph replaces the one of the same name.
+    Adding is idempotent: a study's graph replaces the one of the same name.
 
     Args:
-        path: Its folder, which is created; None: in memory alone.
-        write: Whether to add to it; else it has to be there, and others may add to it.
+        path: Folder of the knowledge base, created if it does not exist; None for one in memory.
+        write: Whether to open it for writing. For reading it has to exist, and other processes may write to it.
 
     Raises:
-        OSError: If another process writes to it as well, or it is to be read and is not there.
+        OSError: If another process has it open for writing, or it is opened for reading and does not exist.
     """
 
     def __init__(self, path: str | Path | None = None, *, write: bool = True) -> None:
@@ -93,7 +93,7 @@ class KnowledgeBase:
 
     @property
     def studies(self) -> tuple[str, ...]:
-        """The names of what was added."""
+        """Names under which studies and features were added."""
         from urllib.parse import unquote
 
         return tuple(
@@ -101,18 +101,18 @@ class KnowledgeBase:
         )
 
     def add(self, study: str | Path | Graph, *, name: str = "", **options: Any) -> int:
-        """Add a study, or replace the one of that name; nothing else changes.
+        """Add a study, or replace the one of the same name; nothing else changes.
 
         Args:
-            study: Its path, that of an archive, or a graph.
-            name: What to call it; default the name of its folder.
-            options: As of `polarbear.knowledge.graph`.
+            study: Path of the study or of an archive, or a graph.
+            name: Name of the study; default that of its folder.
+            options: Options of `polarbear.knowledge.graph`.
 
         Returns:
-            How many statements it has.
+            Number of its statements.
 
         Raises:
-            ValueError: If a graph comes without a name, or a study has no runs.
+            ValueError: If a graph is given without a name, or a study has no runs.
         """
         if isinstance(study, Graph) and not name:
             raise ValueError("a graph has no name of its own; give name=...")
@@ -124,32 +124,33 @@ class KnowledgeBase:
     def add_features(
         self, instance: str, features: Mapping[str, float], *, sample_size: int, technique: str = "LatinHypercube"
     ) -> None:
-        """Add landscape features of a problem instance, such as `polarbear.landscape.features` has found.
+        """Add landscape features of a problem instance, such as those computed by `polarbear.landscape.features`.
 
         Args:
-            instance: Its name, such as ``"bbob-f1-i1-d5"``.
-            features: By flacco's names; those without a value are left out.
-            sample_size: Number of points they were computed from.
-            technique: How these were sampled.
+            instance: Name of the instance, such as ``"bbob-f1-i1-d5"``.
+            features: Features by flacco's names; those without a value are left out.
+            sample_size: Number of points from which they were computed.
+            technique: Sampling method of the points.
         """
         stated = Graph()
         graphs.add_features(stated, instance, features, sample_size=sample_size, technique=technique)
         self._replace(f"features of {instance}, {technique} {sample_size}", stated)
 
     def add_feature_table(self, table: pl.DataFrame, *, sample_size: int, technique: str = "LatinHypercube") -> int:
-        """Add landscape features by instance, means over designs.
+        """Add landscape features of instances, as means over designs.
 
         Args:
-            table: With columns "instance" and those of features, such as `polarbear.landscape.InstanceFeatures.frame`
-                and ``polarbear landscape features`` make; "function" and "design" are passed over.
+            table: Table with a column "instance" and columns of features, such as those made by
+                `polarbear.landscape.InstanceFeatures.frame` and ``polarbear landscape features``; "function" and
+                "design" are ignored.
             sample_size: Number of points of each design.
-            technique: How these were sampled.
+            technique: Sampling method of the points.
 
         Returns:
-            How many instances it has.
+            Number of instances in the table.
 
         Raises:
-            ValueError: If the table has no such columns.
+            ValueError: If the table lacks such columns.
         """
         named = [name for name in table.columns if name not in {"function", "instance", "design"}]
         if "instance" not in table.columns or not named:
@@ -161,23 +162,23 @@ class KnowledgeBase:
         return len(means)
 
     def ask(self, template: str, **fields: Any) -> pl.DataFrame:
-        """Answer one of the questions `polarbear.knowledge.TEMPLATES`.
+        """Answer one of the questions in `polarbear.knowledge.TEMPLATES`.
 
         Args:
-            template: The question's name, such as ``"expected-runtime"``.
-            fields: Its fields, such as ``target=1e-8``.
+            template: Name of the question, such as ``"expected-runtime"``.
+            fields: Values of its fields, such as ``target=1e-8``.
 
         Raises:
-            ValueError: If the question or a field is unknown, missing or wrong.
+            ValueError: If the question is unknown, or a field is unknown, missing or invalid.
         """
         return self.select(queries.filled(template, fields))
 
     def select(self, sparql: str) -> pl.DataFrame:
-        """Answer a SELECT of one's own, in this process and without limits but of rows; see `query` for anybody's."""
+        """Answer a trusted SELECT query in this process, limited only in rows; see `query` for untrusted ones."""
         return _frame(queries.answered(self._store, sparql, queries.ROWS))
 
     def choices(self, field: str) -> list[str]:
-        """What is known that can be given for a field of questions, such as "function"; numbers by their size.
+        """The known values of a field of questions, such as "function"; numbers are sorted by size.
 
         Raises:
             ValueError: If no question has such a field.
@@ -190,17 +191,17 @@ class KnowledgeBase:
         return list(self._choices[field])
 
     def query(self, sparql: str, *, seconds: float = queries.SECONDS, rows: int = queries.ROWS) -> pl.DataFrame | bool:
-        """Answer a query of anybody's, in a process of its own with limits; a CONSTRUCT has three columns.
+        """Answer an untrusted query, in a separate process with limits; CONSTRUCT returns three columns.
 
         Args:
-            sparql: A SELECT, ASK or CONSTRUCT; nothing else is allowed, and no SERVICE.
-            seconds: The most wall-clock time it may take.
-            rows: The most rows its answer may have.
+            sparql: SELECT, ASK or CONSTRUCT query; nothing else is allowed, and no SERVICE.
+            seconds: Maximum wall-clock time.
+            rows: Maximum number of rows of the answer.
 
         Raises:
-            polarbear.knowledge.NotAllowed: If it does more than ask.
-            polarbear.knowledge.TookTooLong: If it took longer, or more rows or memory than it may.
-            ValueError: If it is no SPARQL.
+            polarbear.knowledge.NotAllowed: If the query does more than ask.
+            polarbear.knowledge.TookTooLong: If the query exceeded the limits of time, rows or memory.
+            ValueError: If the query is not valid SPARQL.
         """
         from tempfile import TemporaryDirectory
 
@@ -217,7 +218,7 @@ class KnowledgeBase:
             return _frame(queries.run_limited(Path(folder), sparql, seconds, rows))
 
     def export(self, format: Format = "ttl") -> str:  # noqa: A002 - the usual word
-        """Everything in it, as text, in an order of its own, so that equal knowledge gives equal text."""
+        """Everything in the knowledge base as text, in a canonical order, so that equal knowledge gives equal text."""
         from pyoxigraph import serialize
 
         chosen = _format(format)
@@ -227,10 +228,10 @@ class KnowledgeBase:
         return written.decode() if written else ""
 
     def load(self, text: str, name: str, format: Format = "ttl") -> int:  # noqa: A002 - the usual word
-        """Add statements such as `export` wrote, or an ontology, under a name; returns how many.
+        """Add statements written by `export`, or an ontology, under a name; returns their number.
 
         Raises:
-            ValueError: If the text is not of the format.
+            ValueError: If the text does not have this format.
         """
         from pyoxigraph import NamedNode, Quad, parse
 
@@ -267,7 +268,7 @@ class KnowledgeBase:
 
 
 def _as_stated(triple: Any) -> Any:
-    """A triple with whole numbers as ``xsd:int``, as OPTION has them: Oxigraph keeps them as ``xsd:integer``."""
+    """A triple with whole numbers as ``xsd:int``, as in OPTION; Oxigraph stores them as ``xsd:integer``."""
     from pyoxigraph import Literal as Value
     from pyoxigraph import NamedNode, Triple
 

@@ -1,8 +1,8 @@
-"""A study as a graph: its design, problems and algorithms, and what was found, in OPTION's words.
+"""A study as a graph: its design, problems, algorithms and results, in OPTION's terms.
 
-Runs stay in the study. The graph has aggregates: of each algorithm on each instance the median precision (or value) at
-each budget with its quartiles, and on each function the expected runtime and the success rate of each target and the
-area over the convergence curve. Each is the output of an execution that names the keys of its runs.
+Runs stay in the study; the graph holds aggregates. For each algorithm these are, on each instance, the median precision
+(or value) at each budget with its quartiles, and on each function the expected runtime and success rate for each target
+and the area over the convergence curve. Each aggregate is the output of an execution that names the keys of its runs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from polarbear.knowledge.vocabulary import HAS_OUTPUT, HAS_PART, OPTION, OWN, PR
 from polarbear.records import Run
 
 BUDGETS = tuple(float(step * 10**power) for power in range(1, 7) for step in (1, 2, 5))
-"""Evaluations at which values are kept, up to the end of the longest run."""
+"""Numbers of evaluations at which values are recorded, up to the length of the longest run."""
 QUARTILES = (0.25, 0.75)
-"""Kept beside the median: the smallest value that so large a share of the runs do not exceed."""
+"""Quantiles recorded beside the median: the smallest value that this share of the runs does not exceed."""
 ABOUT = ("citation", "creator", "description", "license", "url")
-"""What can be stated about a study, in the words of schema.org; a DOI as ``https://doi.org/…`` is a citation."""
+"""Information that can be stated about a study, in schema.org's terms; a DOI as ``https://doi.org/…`` is a citation."""
 
 
 class Literal(NamedTuple):
@@ -39,7 +39,7 @@ class Literal(NamedTuple):
 
 
 class Triple(NamedTuple):
-    """A statement; subject and predicate are IRIs, and so is an object that is no `Literal`."""
+    """A statement; subject and predicate are IRIs, and so is an object that is not a `Literal`."""
 
     subject: str
     predicate: str
@@ -47,7 +47,7 @@ class Triple(NamedTuple):
 
 
 class Graph:
-    """Statements in the order in which they were first made, each once."""
+    """Statements in the order in which they were first made, without duplicates."""
 
     def __init__(self) -> None:
         self._triples: dict[Triple, None] = {}
@@ -59,7 +59,7 @@ class Graph:
         return len(self._triples)
 
     def say(self, subject: str, *, a: str = "", label: str = "", **properties: object) -> str:
-        """State what a thing is and is called, and further properties by name; returns the thing.
+        """State the class, label and further properties of a thing; returns the thing.
 
         Properties are those of `PROPERTIES`; values are numbers, truth values, text, or IRIs.
         """
@@ -72,7 +72,7 @@ class Graph:
         return subject
 
     def add(self, subject: str, predicate: str, value: object) -> None:
-        """State one thing."""
+        """Make a single statement."""
         self._triples[Triple(subject, predicate, _object(value))] = None
 
 
@@ -129,7 +129,7 @@ def _object(value: object) -> str | Literal:
 
 
 def _number(value: float) -> str:
-    """A double as XML Schema writes it, so that it is the same after it was written and read."""
+    """A double in the canonical form of XML Schema, which is the same after writing and reading."""
     if np.isnan(value):
         return "NaN"
     if np.isinf(value):
@@ -147,20 +147,20 @@ def graph_of(
     budgets: Sequence[float] = BUDGETS,
     targets: Sequence[float] = (),
 ) -> Graph:
-    """The graph of recorded runs.
+    """Make the graph of recorded runs.
 
     Args:
-        runs: The runs.
-        name: The study's name, by which its things are told from those of others.
-        spec: The study's settings, from which algorithms get their parameters.
-        origin: Where and by what it was begun, as its ``study.json`` says.
-        about: What is known of it, by the names of `ABOUT`.
-        budgets: Evaluations at which values are kept.
+        runs: Recorded runs.
+        name: Name of the study, which distinguishes its things from those of other studies.
+        spec: Settings of the study, from which the parameters of algorithms are taken.
+        origin: Where and with what the study was begun, as in its ``study.json``.
+        about: Further information on the study, by the names of `ABOUT`.
+        budgets: Numbers of evaluations at which values are recorded.
         targets: Target precisions; default those of `polarbear.assess.report.subject_of`.
 
     Raises:
-        ValueError: If there are no runs to assess, the optima that target precisions need are not known, or something
-            is known of it that has no name there.
+        ValueError: If there are no runs to assess, the optima that target precisions require are unknown, or `about`
+            has an unknown name.
     """
     assessment = Assessment(subject_of(runs, targets=targets))
     graph = Graph()
@@ -206,7 +206,7 @@ def _design(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> Non
 
 
 def _say_origin(graph: Graph, study: str, origin: Mapping[str, Any]) -> None:
-    """When a study was begun, on what kind of machine, and the software that was there."""
+    """State when a study was begun, on what kind of machine, and with which software."""
     graph.say(study, a=f"{PROV}Activity")
     if "time" in origin:
         graph.say(study, began=Literal(str(origin["time"]).replace("+00:00", "Z"), "dateTime"))
@@ -230,7 +230,7 @@ def _software(graph: Graph, name: str, origin: Mapping[str, Any]) -> str:
 
 
 def _algorithm(graph: Graph, study: str, name: str, spec: Mapping[str, Any], origin: Mapping[str, Any]) -> str:
-    """An algorithm, its implementation with its parameters and software, and its execution, which is returned."""
+    """State an algorithm, its implementation with software and its execution with parameters; return the execution."""
     described: Mapping[str, Any] = spec.get("algorithms", {}).get(name, {})
     kind, fields, package = _family(described)
     itself, implemented, executed, modules = words.MODULAR.get(kind, (0, 0, 0, {}))
@@ -249,7 +249,7 @@ def _algorithm(graph: Graph, study: str, name: str, spec: Mapping[str, Any], ori
 
 
 def _parameter(graph: Graph, execution: str, field: str, value: object, number: int, parameter: int | str) -> None:
-    """A parameter of the part of an execution that it belongs to."""
+    """State a parameter of the part of an execution that it belongs to."""
     part_class = words.modular_class(number or 3)
     part = f"{execution}:{number or 'settings'}"
     label = words.LABELS[parameter] if isinstance(parameter, int) else parameter
@@ -264,7 +264,7 @@ def _parameter(graph: Graph, execution: str, field: str, value: object, number: 
 
 
 def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
-    """The class of an optimizer, all its settings, those at their defaults included, and its package; "" if unknown."""
+    """The class of an optimizer, all its settings including defaults, and its package; "" if unknown."""
     from polarbear import optimizers
 
     family = described.get("optimizer")
@@ -280,13 +280,13 @@ def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
 
 
 def _on_function(graph: Graph, assessment: Assessment, cell: Cell, algorithm: str, benchmark: str) -> None:
-    """Expected runtimes, success rates and the area over the convergence curve on all instances together."""
+    """State expected runtimes, success rates and the area over the convergence curve over all instances."""
     summary = assessment.runtimes[cell, algorithm]
     targets: list[float] = [] if cell.targets is None else cell.targets.tolist()
     for target, ert, successes in zip(
         targets, summary.ert, summary.successes, strict=False
     ):  # no targets where optima are unknown
-        named = f"{target:.6g}"  # to be found by the number that people write
+        named = f"{target:.6g}"  # so that it is found by the number that people write
         out = own("ert", _digest(benchmark), named)
         graph.say(out, a=f"{OWN}expected_runtime", target=float(named), value=float(ert))
         graph.say(benchmark, output=graph.say(out, successes=int(successes), runs=summary.runs))
@@ -295,7 +295,7 @@ def _on_function(graph: Graph, assessment: Assessment, cell: Cell, algorithm: st
 
 
 def _on_instances(graph: Graph, cell: Cell, algorithm: str, benchmark: str, budgets: Sequence[float]) -> None:
-    """Medians over the runs on each instance, at each budget that all of them reached or had no need to."""
+    """State medians over the runs on each instance, at budgets that each run reached or had no need to reach."""
     by_instance: defaultdict[str, list[Run]] = defaultdict(list)
     for run in cell.trials[algorithm].runs:
         by_instance[run.key.instance].append(run)
@@ -320,7 +320,7 @@ def _on_instances(graph: Graph, cell: Cell, algorithm: str, benchmark: str, budg
 
 
 def _problem(graph: Graph, cell: Cell, run: Run) -> str:
-    """The instance of a run, of a function, which is a class of benchmark problems; the suite, and further names."""
+    """State the instance of a run, its function (a class of benchmark problems), suite and alternative names."""
     instance = run.key.instance
     function, suite = own("function", cell.suite, cell.function), own("suite", cell.suite)
     graph.say(suite, a=f"{OPTION}benchmark_problem_suite", label=cell.suite or "unknown suite")

@@ -1,4 +1,4 @@
-"""Questions to a knowledge base: templates with fields, and the limits under which anybody's SPARQL runs."""
+"""Questions to a knowledge base: templates with fields, and the limits for untrusted SPARQL queries."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from polarbear.descriptions import did_you_mean
 from polarbear.knowledge.vocabulary import PREFIXES
 
 SECONDS, ROWS, MEMORY = 30.0, 100_000, 4 * 2**30
-"""Limits of a query: wall-clock seconds, rows of its answer, and bytes of memory of its process."""
+"""Limits of a query: wall-clock seconds, rows of the answer, and bytes of memory of its process."""
 _STRINGS = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
     re.DOTALL,
 )
 _IRIS, _COMMENTS = re.compile(r"<[^<>\s]*>"), re.compile(r"#[^\n]*")
 _NAMES = re.compile(r"[?$]\w+|[\w.-]*:[\w.%:-]*")
-"""Variables and names with a prefix."""
+"""Variables and prefixed names."""
 _BOOT = (
     "import sys; path, rows, *sys.path = sys.argv[1:]; "
     "from polarbear.knowledge.queries import answer_in_process; answer_in_process(path, rows)"
@@ -36,16 +36,16 @@ class NotAllowed(ValueError):  # noqa: N818 - says what is the case
 
 
 class TookTooLong(TimeoutError):  # noqa: N818 - says what is the case
-    """A query that was stopped at its limit."""
+    """A query that was stopped at a limit."""
 
 
 class Field(NamedTuple):
     """A field of a question.
 
     Attributes:
-        meaning: What to give.
-        kind: "string", "int" or "double".
-        default: What it is if not given; None if it has to be.
+        meaning: Meaning of its value.
+        kind: Type of its value: "string", "int" or "double".
+        default: Default value; None if a value is required.
     """
 
     meaning: str
@@ -58,9 +58,9 @@ class Template:
     """A question with fields.
 
     Attributes:
-        question: What it answers.
-        fields: Its fields by name.
-        sparql: The query, in which ``$name`` stands for a field.
+        question: The question in words.
+        fields: Fields of the question, by name.
+        sparql: Query, in which ``$name`` stands for the value of a field.
     """
 
     question: str
@@ -68,7 +68,7 @@ class Template:
     sparql: str
 
     def filled(self, given: Mapping[str, Any]) -> str:
-        """The query with its fields; ValueError if one is missing, unknown, or no number where one is needed."""
+        """The query with values filled in; ValueError if one is missing, unknown, or not a number where required."""
         for name in given:
             if name not in self.fields:
                 raise ValueError(f"the question has no field {name!r};{did_you_mean(name, self.fields)}")
@@ -82,7 +82,7 @@ class Template:
 
 
 def _written(name: str, value: Any, kind: str) -> str:
-    """A value as SPARQL writes it."""
+    """A value in SPARQL syntax."""
     if kind == "string":
         return json.dumps(str(value), ensure_ascii=False)
     try:
@@ -199,23 +199,23 @@ CHOICES = {
     "study": "SELECT ?value WHERE { ?it a option:optimization_algorithm_benchmark_study_design_execution ; "
     "schema:name ?value } ORDER BY ?value",
 }
-"""Queries for what is known that can be given for a field."""
+"""Queries for the known values of a field."""
 OF_STUDIES = """SELECT ?algorithm ?suite ?function ?dimension (SAMPLE(?study) AS ?first) WHERE {
   ?it obo:BFO_0000051 ?benchmark ; schema:name ?study .
   ?benchmark pb:algorithm ?algorithm ; pb:suite ?suite ; pb:function ?function ; option:has_dimensionality ?dimension
 } GROUP BY ?algorithm ?suite ?function ?dimension"""
-"""A query for a study that has runs of each algorithm on each function."""
+"""Query for a study that has runs of each algorithm on each function."""
 
 
 def filled(template: str, fields: Mapping[str, Any]) -> str:
-    """The query of a template; ValueError if there is none of that name, or a field is wrong."""
+    """The query of a template with values filled in; ValueError if the template is unknown, or a field is invalid."""
     if template not in TEMPLATES:
         raise ValueError(f"there is no question {template!r};{did_you_mean(template, TEMPLATES)}")
     return TEMPLATES[template].filled(fields)
 
 
 def check_allowed(sparql: str) -> None:
-    """NotAllowed unless a query only asks, and only here."""
+    """Raise NotAllowed unless a query only reads, and only from this knowledge base."""
     bare = _NAMES.sub(" ", _COMMENTS.sub(" ", _IRIS.sub(" ", _STRINGS.sub(' "" ', sparql))))
     word = next(
         iter(
@@ -237,12 +237,12 @@ Rows = tuple[list[str], list[list[Any]]]
 
 
 def run_limited(path: Path, sparql: str, seconds: float, rows: int) -> Rows | bool:
-    """The answer of a query that runs in a process of its own, which is killed at the limit.
+    """Answer a query in a separate process, which is killed at the limits.
 
     Raises:
-        NotAllowed: If it does more than ask.
-        TookTooLong: If it took longer, or more memory or rows than it may.
-        ValueError: If it is no SPARQL.
+        NotAllowed: If the query does more than ask.
+        TookTooLong: If the query exceeded the limits of time, memory or rows.
+        ValueError: If the query is not valid SPARQL.
     """
     check_allowed(sparql)
     command = [sys.executable, "-P", "-c", _BOOT, str(path), str(rows), *filter(None, sys.path)]
@@ -264,7 +264,7 @@ def run_limited(path: Path, sparql: str, seconds: float, rows: int) -> Rows | bo
 
 
 def answer_in_process(path: str, rows: str) -> None:
-    """Answer the query on standard input in this process, whose memory is limited, on standard output."""
+    """Answer the query on standard input to standard output, in this process, with limited memory."""
     from pyoxigraph import Store
 
     with suppress(ImportError, ValueError):
@@ -281,7 +281,7 @@ def answer_in_process(path: str, rows: str) -> None:
 
 
 def answered(store: Any, sparql: str, rows: int) -> Rows | bool:
-    """Columns and rows of plain values, or whether it holds; OverflowError beyond so many rows."""
+    """Columns and rows of plain values, or a truth value; OverflowError if there are too many rows."""
     from pyoxigraph import QueryBoolean, QuerySolutions
 
     answer = store.query(sparql, prefixes=PREFIXES, use_default_graph_as_union=True)

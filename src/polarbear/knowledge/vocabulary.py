@@ -1,4 +1,4 @@
-"""The words of the knowledge base: OPTION's classes and properties (Kostovska et al. 2023), and what they lack."""
+"""The terms of the knowledge base: OPTION's classes and properties (Kostovska et al. 2023), and some of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA: Final = "https://schema.org/"
 OBO: Final = "http://purl.obolibrary.org/obo/"
 OPTION: Final = "http://w3id.org/ontoopt/"
 OWN: Final = "urn:polarbear:"
-"""What OPTION has no word for, and everything a study is about."""
+"""Namespace of terms that OPTION lacks, and of everything that studies are about."""
 
 PREFIXES: Final = {
     "rdf": RDF,
@@ -52,7 +52,7 @@ SUBCLASSES: Final = {
     f"{OPTION}OPTION_00000016": ("modular DE", f"{OPTION}OPTION_00000001"),
     f"{OPTION}OPTION_00000017": ("modular CMA-ES", f"{OPTION}OPTION_00000001"),
 }
-"""Labels and parents of classes that studies have members of."""
+"""Labels and parents of classes that have instances in studies."""
 
 Modules = dict[str, tuple[int, int | str]]
 CMA_ES: Final[Modules] = {
@@ -89,8 +89,8 @@ DE: Final[Modules] = {
     "use_jso_caps": (36, 38),
     "lpsr": (36, "DE linear population size reduction"),
 }
-"""For each module of a modular algorithm the part of an execution it belongs to, and the class of its parameter:
-numbers of classes in OPTION's module for modular algorithms, or a label where there is none."""
+"""For each module of a modular algorithm, the part of an execution it belongs to and the class of its parameter:
+numbers of classes in OPTION's module for modular algorithms, or a label where there is no class."""
 LABELS: Final = {
     22: "modular DE initialization",
     23: "modular DE mutation",
@@ -129,7 +129,7 @@ MODULAR: Final[dict[str, tuple[int, int, int, Modules]]] = {
     "ModularCMAES": (17, 19, 21, CMA_ES),
     "ModularDE": (16, 18, 20, DE),
 }
-"""For each modular algorithm OPTION's classes of itself, its implementation and its execution, and its modules."""
+"""For each modular algorithm, OPTION's classes of the algorithm, its implementation and execution, and its modules."""
 
 ALIASES: Final = {
     ("pbo", "OneMax"): ("CountingOnes", "One-Max"),
@@ -139,15 +139,15 @@ ALIASES: Final = {
     ("bbob", "8"): ("Rosenbrock", "Rosenbrock original"),
     ("bbob", "15"): ("Rastrigin",),
 }
-"""Further names of functions by suite and number."""
+"""Alternative names of functions, by suite and number."""
 _SHIFT, _ROTATION = f"{OWN}shift_of_variables", f"{OPTION}rotation_data_transformation"
 _OF_VALUES: Final = (f"{OPTION}transform_obj_shift", f"{OPTION}transform_obj_scale")
 _NOT_ROTATED: Final = frozenset({"1", "2", "3", "4", "5", "8", "20"})
-"""Functions of BBOB (Hansen et al. 2009) without a rotation."""
+"""BBOB functions (Hansen et al. 2009) without a rotation."""
 
 
 def transformations(suite: str, function: str, number: str) -> tuple[str, ...]:
-    """The classes of the transformations that make an instance of a function; none where they are not known."""
+    """The classes of the transformations that define an instance of a function; empty if unknown."""
     if suite == "bbob":
         return (_OF_VALUES[0], _SHIFT, *(() if function in _NOT_ROTATED else (_ROTATION,)))
     if suite == "pbo" and number.isdecimal() and int(number) > 1:
@@ -156,14 +156,14 @@ def transformations(suite: str, function: str, number: str) -> tuple[str, ...]:
 
 
 FEATURE_GROUPS: Final = {"ela_meta": "ela-meta", "ela_distr": "ela-distr"}
-"""Sets of landscape features that OPTION spells otherwise."""
+"""Sets of landscape features that OPTION spells differently."""
 
 
 def modular_class(number: int, otherwise: str = "") -> str:
-    """The IRI of a class of OPTION's module for modular algorithms; of the other one for number 0."""
+    """The IRI of a class of OPTION's module for modular algorithms, or of the class `otherwise` for number 0."""
     return f"{OPTION}OPTION_{number:08d}" if number else f"{OPTION}{otherwise}"
 
 
 def own(kind: str, *parts: object) -> str:
-    """The IRI of something a study is about, such as ``urn:polarbear:algorithm:CMA-ES``."""
+    """The IRI of a thing that studies are about, such as ``urn:polarbear:algorithm:CMA-ES``."""
     return OWN + ":".join([kind, *(quote(str(part), safe="") for part in parts)])

@@ -1,4 +1,4 @@
-"""What functions look like: features of landscapes, by flacco's names."""
+"""Features of fitness landscapes, by flacco's names."""
 
 from polarbear.landscape.comparison import InstanceComparison, compare_instances
 from polarbear.landscape.design import Design

@@ -1,4 +1,4 @@
-"""All that is compared of the instances of functions (Vermetten 2025, section 3.2)."""
+"""Comparison of the instances of functions (Vermetten 2025, section 3.2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polarbear.protocols import ProblemSpec, identity_of
 from polarbear.records import FloatArray
 
 GRID = 41
-"""Points along each variable of a mean landscape."""
+"""Number of grid points along each variable of a mean landscape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +23,15 @@ class InstanceComparison:
     """How the instances of functions in one box differ.
 
     Attributes:
-        features: Of the instances, on the same designs.
+        features: Features of the instances, on common designs.
         lower: (d,) lower bounds of the box.
-        upper: (d,) upper bounds.
-        functions: (f,) such as ``"bbob-f1-d5"``.
+        upper: (d,) upper bounds of the box.
+        functions: (f,) names of the functions, such as ``"bbob-f1-d5"``.
         rates: (f, m) share of pairs of instances whose features differ; NaN for features that some instance lacks.
-        embedding: (k, 2) the instances by their features; None if they are too few.
-        method: By which they were embedded.
-        optima: By function, (i, d) where optima lie, of the instances that tell it.
-        mean_landscapes: By function of two variables whose optima are known, (g, g) geometric mean precision.
+        embedding: (k, 2) embedding of the instances by their features; None if they are too few.
+        method: Embedding method.
+        optima: For each function, (i, d) locations of the optima of those instances that provide them.
+        mean_landscapes: For each function of two variables with known optima, (g, g) geometric mean precision.
     """
 
     features: InstanceFeatures
@@ -45,7 +45,7 @@ class InstanceComparison:
     mean_landscapes: dict[str, FloatArray]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values: the mean rates by function and by feature; None for features that some instance lacks."""
+        """The mean rates by function and by feature as plain values; None for features that some instance lacks."""
         return {
             "instances": len(self.features.instances),
             "designs": self.features.values.shape[1],
@@ -67,18 +67,18 @@ def compare_instances(
     method: Embedding = "t-sne",
     seed: int = 0,
 ) -> InstanceComparison:
-    """Compare the instances of functions: their features, their optima, and in two variables their mean landscapes.
+    """Compare the instances of functions: their features, their optima and, in two variables, their mean landscapes.
 
     Args:
-        features: Of `problems`, from `polarbear.landscape.instances`.
-        problems: The instances, in the same order.
+        features: Features of `problems`, as computed by `polarbear.landscape.instances`.
+        problems: Instances, in the same order.
         alpha: False discovery rate allowed over the pairs of a function and feature.
-        method: Of the embedding.
-        seed: Of the embedding.
+        method: Embedding method.
+        seed: Seed of the embedding.
 
     Raises:
-        ValueError: If a function has fewer than two instances, or the features are of other problems.
-        ExtraMissing: If a package that is needed is not installed.
+        ValueError: If a function has fewer than two instances, or the features are those of other problems.
+        ExtraMissing: If a required package is not installed.
     """
     if features.instances != tuple(problem.name for problem in problems):
         raise ValueError("the features are of other problems, or in another order; give those they were computed of")

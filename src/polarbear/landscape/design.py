@@ -1,4 +1,4 @@
-"""The points at which a function was evaluated, and what features need of them alone."""
+"""The points at which a function was evaluated, and what features need of the points alone."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from polarbear.records import FloatArray
 from polarbear.validation import whole_number
 
 NEIGHBOURS = 20
-"""Neighbours that a tour looks at before it looks at all points (Muñoz et al. 2015)."""
+"""Size of the neighbourhood, including the point itself, that a tour searches before all points (Muñoz et al. 2015)."""
 NEIGHBOUR_SHARE = 0.05
-"""Share of the points among which nearest better ones are looked for first (flacco's default)."""
+"""Share of the points that is searched first for a nearest better one (flacco's default)."""
 POINTS_PER_CELL = 3
-"""Points that a cell has to have on average where the number of blocks is not given (Kerschke et al. 2014)."""
+"""Minimum mean number of points per cell if the number of blocks is not given (Kerschke et al. 2014)."""
 MOST_CELLS = 1_000_000
 
 
 class Design:
-    """Points of a box; what depends on them alone is computed once, however many functions are evaluated there.
+    """Points in a box; what depends on them alone is computed once for all functions evaluated there.
 
     Memory grows with the square of the number of points.
 
     Args:
-        points: (n, d).
-        lower: Lower bounds of the box, a number or (d,); default the smallest coordinates.
-        upper: Upper bounds; default the largest coordinates.
-        blocks: In how many blocks each variable is divided for cell mapping, a number or one for each variable;
-            default as many as leave three points a cell on average.
-        start: Position of the point where the tour of information content starts.
+        points: (n, d) points.
+        lower: Lower bounds of the box, scalar or (d,); default the smallest coordinates.
+        upper: Upper bounds of the box, scalar or (d,); default the largest coordinates.
+        blocks: Number of blocks into which each variable is divided for cell mapping, scalar or one per variable;
+            default as many as leave three points per cell on average.
+        start: Index of the point where the tour of information content starts.
 
     Raises:
-        ValueError: If the points are no (n, d) finite numbers, n ≥ 2, or lie outside the box, a bound, a number of
-            blocks or the start is out of range, or all points are equal.
+        ValueError: If the points are not (n, d) finite numbers with n ≥ 2, or lie outside the box; if a bound, a number
+            of blocks or the start is out of range; or if all points are equal.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class Design:
         answer = KDTree(self.points).query(self.points, k=min(wanted, self.size - 1) + 1)
         distances, indices = cast("tuple[FloatArray, NDArray[np.intp]]", answer)
         itself = indices == cast("NDArray[np.intp]", np.arange(self.size))[:, None]
-        itself[~itself.any(axis=1), -1] = True  # of many equal points, it need not be among the nearest
+        itself[~itself.any(axis=1), -1] = True  # among many equal points, it need not be one of the nearest
         others = ~itself
         return indices[others].reshape(self.size, -1), distances[others].reshape(self.size, -1)
 
     @property
     def neighbours(self) -> NDArray[np.intp]:
-        """(n, m) positions of each point's nearest other points, the nearest first."""
+        """(n, m) indices of each point's nearest other points, nearest first."""
         return self._nearest[0]
 
     @property
@@ -101,7 +101,7 @@ class Design:
 
     @cached_property
     def tour(self) -> NDArray[np.intp]:
-        """(n,) positions of the points in the order of a nearest-neighbour tour (Muñoz et al. 2015)."""
+        """(n,) indices of the points in the order of a nearest-neighbour tour (Muñoz et al. 2015)."""
         open_points = np.ones(self.size, dtype=bool)
         tour = [self.start]
         open_points[self.start] = False
@@ -119,28 +119,28 @@ class Design:
 
     @cached_property
     def cells(self) -> NDArray[np.intp]:
-        """(n,) the cell in which each point lies; the first variable's block counts up first."""
+        """(n,) cell of each point; cells are numbered with the first variable's block varying fastest."""
         width = (self.upper - self.lower) / self.blocks
-        width[width == 0] = 1.0  # a variable without extent has one block
+        width[width == 0] = 1.0  # a variable of zero extent has one block
         block = np.floor((self.points - self.lower) / width).astype(np.intp)
         block = np.minimum(block, np.array(self.blocks) - 1)  # the upper bound belongs to the last block
         return block @ self.strides
 
     @property
     def strides(self) -> NDArray[np.intp]:
-        """(d,) by how much a cell's number grows from one block of a variable to the next."""
+        """(d,) increment of the cell number from one block of a variable to the next."""
         return np.cumprod([1, *self.blocks[:-1]])
 
     @cached_property
     def cell_centers(self) -> FloatArray:
-        """(c, d) the middle of every cell, in the order of their numbers."""
+        """(c, d) centre of every cell, in the order of cell numbers."""
         width = (self.upper - self.lower) / self.blocks
         coordinates = np.indices(self.blocks[::-1]).reshape(self.dimension, -1)[::-1].T
         return self.lower + (coordinates + 0.5) * width
 
     @cached_property
     def members(self) -> list[NDArray[np.intp]]:
-        """The positions of the points in each cell that has any, in the order of the cells' numbers."""
+        """Indices of the points in each non-empty cell, in the order of cell numbers."""
         order = np.argsort(self.cells, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.cells[order])) + 1)
 

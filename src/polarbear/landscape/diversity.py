@@ -1,4 +1,4 @@
-"""How spread out the points of a run are."""
+"""Diversity of the points of a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from polarbear.validation import whole_number
 
 @dataclass(frozen=True, eq=False)
 class RunDiversity:
-    """How spread out the populations of a run are (Vermetten 2025, section 5.4).
+    """Diversity of the populations of a run (Vermetten 2025, section 5.4).
 
     Attributes:
-        evaluations: (k,) the last evaluation of each population.
-        pop_div: (k,) the mean over the variables of the standard deviation of its points.
-        fit_div: (k,) the standard deviation of its values; NaN where one is not finite.
+        evaluations: (k,) last evaluation of each population.
+        pop_div: (k,) standard deviation of its points, averaged over the variables.
+        fit_div: (k,) standard deviation of its values; NaN if one is not finite.
     """
 
     evaluations: IntArray
@@ -27,14 +27,14 @@ class RunDiversity:
 
 
 def run_diversity(run: Run, size: int) -> RunDiversity:
-    """The diversity of the points and of the values of a run, population by population.
+    """The diversity of the points and values of a run, population by population.
 
     Args:
-        run: A run of which every point was kept (``points = "all"`` in the log of a plan; read with ``samples=True``).
-        size: Points of a population; what remains at the end of the run is left out.
+        run: Run of which every point was kept (``points = "all"`` in the log of a plan; read with ``samples=True``).
+        size: Number of points of a population; the remainder at the end of the run is left out.
 
     Raises:
-        ValueError: If points were not kept, or not all, or the run is shorter than a population.
+        ValueError: If points were not kept, or not all of them, or the run is shorter than a population.
     """
     samples = run.samples
     kept = 0 if samples is None else len(samples.points)
@@ -50,15 +50,15 @@ def run_diversity(run: Run, size: int) -> RunDiversity:
 
 
 def diversity(points: ArrayLike) -> FloatArray:
-    """Mean standard deviation over the variables of populations.
+    """The standard deviation of the points of populations, averaged over the variables.
 
-    For the diversity of fitness, give the values as points of one variable.
+    For the diversity of fitness, pass the values as points with one variable.
 
     Args:
         points: (..., m, d) the m points of each population.
 
     Returns:
-        (...): The mean over the variables of the standard deviation over the points (n in the denominator).
+        (...): Standard deviation over the points (n in the denominator), averaged over the variables.
 
     Raises:
         ValueError: If there are fewer than two axes, or no points.

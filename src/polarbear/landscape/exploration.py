@@ -1,4 +1,4 @@
-"""Features of a landscape that need further evaluations."""
+"""Landscape features that require further evaluations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVALUATED: Mapping[str, Callable[[Counted, FloatArray, np.random.Generator], dic
     "sobol": sobol,
     "lon": lon,
 }
-"""Sets of features that evaluate the function, by flacco's names."""
+"""Sets of features that require evaluations of the function, by flacco's names."""
 
 _POINTS_PER_VARIABLE = 50
 _UNDEFINED = "the function does not vary where it was evaluated, or a ratio is 0 over 0"
@@ -44,22 +44,22 @@ def explore(
     points: ArrayLike | None = None,
     seed: int = 0,
 ) -> Features:
-    """Features of a landscape that need further evaluations, by flacco's names.
+    """Compute landscape features that require further evaluations, by flacco's names.
 
-    Each set has a feature ``additional_function_eval`` more, how often it evaluated the function.
+    Each set has an additional feature ``additional_function_eval``, its number of evaluations of the function.
 
     Args:
         problem: A problem or its specification, or (function, lower, upper).
         sets: Names of sets; default all of `EVALUATED`.
-        points: (n, d) where ela_local, ela_conv and ela_curv start; default a Latin hypercube of 50 · d.
-        seed: Of all random choices; each set has its own stream.
+        points: (n, d) starting points of ela_local, ela_conv and ela_curv; default a Latin hypercube of 50 · d points.
+        seed: Seed of all random choices; each set has its own stream.
 
     Returns:
-        The features as floats; NaN with a reason where one is undefined.
+        The features as floats; an undefined one is NaN and has a reason.
 
     Raises:
-        TypeError: If `problem` is none.
-        ValueError: If a set is unknown, or the points are no (n, d) finite numbers of the box.
+        TypeError: If `problem` is not a problem.
+        ValueError: If a set is unknown, or the points are not (n, d) finite numbers inside the box.
     """
     built = as_spec(problem).build()
     values: dict[str, float] = {}

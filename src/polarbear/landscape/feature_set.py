@@ -1,4 +1,4 @@
-"""What a set of features is."""
+"""The definition of a set of features."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from polarbear.landscape.design import Design
 from polarbear.records import FloatArray
 
 Changed: TypeAlias = Literal["shift", "scale", "shift and scale"]
-"""What of the values changes a feature: a constant added to them, or a positive factor."""
+"""Changes of the values that affect a feature: adding a constant, or multiplying by a positive factor."""
 
 Computed: TypeAlias = Mapping[str, FloatArray | str]
-"""Features by name: (k,) one value for each row of the values, or why the design has none."""
+"""Features by name: (k,) with one value per row of values, or the reason why the design has none."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class FeatureSet:
     """Features that are computed together.
 
     Attributes:
-        names: flacco's.
-        compute: The features of a design and (k, n) finite values, of which no row is constant.
-        undefined: Why single rows may have no value.
-        changed: The features that a shift or a positive factor of the values changes; the others are invariant.
+        names: flacco's names.
+        compute: Function of a design and (k, n) finite values, no row of which is constant, that computes the features.
+        undefined: Reason why features may be undefined for single rows.
+        changed: Features affected by a shift or positive scaling of the values; the others are invariant.
     """
 
     names: tuple[str, ...]

@@ -36,19 +36,19 @@ SETS: Mapping[str, FeatureSet] = {
     "cm_grad": GRADIENT_HOMOGENEITY,
     "fitness_distance": FITNESS_DISTANCE,
 }
-"""Sets of features that need no further evaluations, by flacco's names."""
+"""Sets of features that require no further evaluations, by flacco's names."""
 
 _CONSTANT = "all values are equal"
 
 
 class Features(Mapping[str, Any]):
-    """Features by name, and why some have no value.
+    """Features by name, with reasons for undefined ones.
 
-    A feature is a float, or (k,) for k rows of values; NaN where it has none.
+    A feature is a float, or (k,) for k rows of values; NaN where undefined.
 
     Attributes:
-        values: The features.
-        reasons: Why features have no value, for all rows or some, by name.
+        values: Features by name.
+        reasons: By name, why features are undefined for all rows or some.
     """
 
     def __init__(self, values: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
@@ -82,21 +82,21 @@ def features(
     *,
     normalize: Literal["min-max"] | None = None,
 ) -> Features:
-    """Features of a landscape by flacco's names, from evaluated points.
+    """Compute landscape features, by flacco's names, from evaluated points.
 
     What depends on the points alone is computed once for all rows of values; a `Design` keeps it for further calls.
 
     Args:
-        X: (n, d) points, or their `Design`, which states the box and its cells.
-        y: (n,) their values, or (k, n) values of k functions; low is good.
+        X: (n, d) points, or their `Design`, which defines the box and its cells.
+        y: (n,) values at the points, or (k, n) values of k functions, to be minimized.
         sets: Names of sets, such as ``"ela_meta"``; default all of `SETS`.
-        normalize: "min-max" maps each row of values to [0, 1] first, so that no feature depends on shift and scale.
+        normalize: "min-max" first maps each row of values to [0, 1], so that no feature depends on shift and scale.
 
     Returns:
-        The features, set by set; NaN with a reason where the points are too few for one, or it is undefined.
+        The features, set by set; one that is undefined, or needs more points, is NaN and has a reason.
 
     Raises:
-        ValueError: If the shapes do not fit, a value is not finite, or a set is unknown.
+        ValueError: If shapes do not match, a value is not finite, or a set is unknown.
     """
     design = X if isinstance(X, Design) else Design(X)
     rows, single = _checked_values(y, design.size)
@@ -119,10 +119,10 @@ def features(
 
 
 def _of_set(chosen: FeatureSet, design: Design, values: FloatArray) -> dict[str, tuple[FloatArray | float, str]]:
-    """Values (k,) by name, and why some are NaN, which is empty if none is."""
+    """Values (k,) by name, and the reason why some are NaN; empty if none are."""
     if not len(values):
         return dict.fromkeys(chosen.names, (np.nan, _CONSTANT))
-    with np.errstate(divide="ignore", invalid="ignore"):  # what is undefined is NaN
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined features are NaN
         computed = chosen.compute(design, values)
     results: dict[str, tuple[FloatArray | float, str]] = {}
     for name in chosen.names:
@@ -135,12 +135,12 @@ def _of_set(chosen: FeatureSet, design: Design, values: FloatArray) -> dict[str,
 
 
 def feature_names(sets: str | Sequence[str] = tuple(SETS)) -> tuple[str, ...]:
-    """The features of sets, in order; ValueError if a set is unknown."""
+    """The features of these sets, in order; ValueError if a set is unknown."""
     return tuple(feature for name in checked_sets(sets, SETS) for feature in SETS[name].names)
 
 
 def changed_by(feature: str) -> Changed | None:
-    """What of the values changes a feature, "shift", "scale" or "shift and scale"; None if it is invariant to both.
+    """Which change of the values affects a feature: "shift", "scale" or "shift and scale"; None if it is invariant.
 
     Raises:
         ValueError: If there is no such feature.
@@ -152,7 +152,7 @@ def changed_by(feature: str) -> Changed | None:
 
 
 def checked_sets(sets: str | Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]:
-    """Names of sets as a tuple, each once; ValueError if one is unknown or there is none."""
+    """Names of sets as a tuple without duplicates; ValueError if one is unknown or there is none."""
     names = (sets,) if isinstance(sets, str) else tuple(dict.fromkeys(sets))
     for name in names:
         if name not in known:
@@ -163,7 +163,7 @@ def checked_sets(sets: str | Sequence[str], known: Mapping[str, object]) -> tupl
 
 
 def _checked_values(y: ArrayLike, size: int) -> tuple[FloatArray, bool]:
-    """Values as (k, n), and whether there was one row without an axis."""
+    """Values as (k, n), and whether they were given as a single row (n,)."""
     array = np.asarray(y, dtype=np.float64)
     if array.ndim not in {1, 2} or array.shape[-1] != size or not array.size:
         raise ValueError(f"y has shape {array.shape}; X has {size} points, so give ({size},) values or (k, {size})")

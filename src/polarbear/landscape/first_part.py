@@ -1,4 +1,4 @@
-"""What is known of a run after its first part: points, diversity, strategy parameters (Vermetten 2025, section 5.3)."""
+"""Features of the first part of a run: points, diversity, strategy parameters (Vermetten 2025, section 5.3)."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from polarbear.records import FloatArray, IntArray, Parameters, Run, Samples
 from polarbear.validation import whole_number
 
 SERIES = ("mean", "sd", "last", "slope", "autocorrelation", "change", "reversals", "q10", "q50", "q90")
-"""Features of a time series, see `series_features`."""
+"""Features of a time series; see `series_features`."""
 POSITIVE = frozenset({
     "step_size", "largest_eigenvalue", "smallest_eigenvalue", "condition_number", "mean_distance", "ps_norm", "pc_norm",
 })  # fmt: skip
-"""Strategy parameters that are looked at on a logarithmic scale."""
+"""Strategy parameters that are considered on a logarithmic scale."""
 Library = Literal["polarbear", "tsfresh"]
-"""Whose features of time series."""
+"""Libraries of time-series features."""
 _LEAST_SIZE = 3
 
 
 def series_features(values: ArrayLike, times: ArrayLike | None = None, *, log: bool = False) -> dict[str, float]:
-    """Features of a time series, NaN where one has no value.
+    """Compute features of a time series; NaN where undefined.
 
-    They are the ``mean``, the standard deviation ``sd`` (n in the denominator), the ``last`` value, the ``slope``, by
-    how much the least-squares line rises from the first time to the last, the ``autocorrelation`` at lag 1,
-    Σ (y_i − ȳ)(y_{i+1} − ȳ) / Σ (y_i − ȳ)², the mean absolute ``change`` from one value to the next, ``reversals``, the
-    share of neighbouring changes that have opposite signs, and the quantiles ``q10``, ``q50`` and ``q90``. All but the
-    slope take no notice of times.
+    They are the ``mean``, the standard deviation ``sd`` (n in the denominator), the ``last`` value, the ``slope`` as
+    the rise of the least-squares line from the first time to the last, the ``autocorrelation`` at lag 1,
+    Σ (y_i − ȳ)(y_{i+1} − ȳ) / Σ (y_i − ȳ)², the mean absolute ``change`` between consecutive values, ``reversals`` as
+    the share of consecutive changes that have opposite signs, and the quantiles ``q10``, ``q50`` and ``q90``. Only the
+    slope takes the times into account.
 
     Args:
-        values: (m,) in order; those that are not finite are left out. Of fewer than three that remain all is NaN.
+        values: (m,) values in order; those that are not finite are left out. If fewer than three remain, all is NaN.
         times: (m,) strictly increasing; by default evenly spaced.
-        log: Whether the logarithm (base 10) of the values counts; those that are not positive are left out.
+        log: Whether to take logarithms (base 10) of the values; those that are not positive are left out.
 
     Returns:
-        As `SERIES` names them.
+        The features, by the names in `SERIES`.
 
     Raises:
-        ValueError: If shapes do not fit, or times do not increase.
+        ValueError: If shapes do not match, or times do not increase.
     """
     y, at = _known(values, times, log=log)
     if y.size < _LEAST_SIZE:
@@ -68,18 +68,18 @@ def series_features(values: ArrayLike, times: ArrayLike | None = None, *, log: b
 
 
 def tsfresh_features(values: ArrayLike, times: ArrayLike | None = None, *, log: bool = False) -> dict[str, float]:
-    """All features of a time series that tsfresh computes (Vermetten 2025, section 5.3), NaN where one has no value.
+    """Compute all time-series features of tsfresh (Vermetten 2025, section 5.3); NaN where undefined.
 
-    They are called as tsfresh calls them, such as ``agg_autocorrelation__f_agg_"mean"__maxlag_40``. None takes notice
-    of times, but for the order.
+    They have tsfresh's names, such as ``agg_autocorrelation__f_agg_"mean"__maxlag_40``. They depend on the times only
+    through the order of the values.
 
     Args:
-        values: As of `series_features`.
-        times: Likewise.
-        log: Likewise.
+        values: As in `series_features`.
+        times: As in `series_features`.
+        log: As in `series_features`.
 
     Raises:
-        ValueError: If shapes do not fit, or times do not increase.
+        ValueError: If shapes do not match, or times do not increase.
         ExtraMissing: If tsfresh is not installed.
     """
     y, _ = _known(values, times, log=log)
@@ -98,7 +98,7 @@ _BY_LIBRARY: Mapping[str, Callable[..., dict[str, float]]] = {"polarbear": serie
 
 
 def _known(values: ArrayLike, times: ArrayLike | None, *, log: bool) -> tuple[FloatArray, FloatArray]:
-    """The values of a series that are finite, or their logarithms, and their times; errors as of `series_features`."""
+    """The finite values of a series, or their logarithms, and their times; errors as in `series_features`."""
     y = np.asarray(values, dtype=np.float64)
     at = np.arange(y.size, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
     if y.ndim != 1 or at.shape != y.shape:
@@ -123,30 +123,30 @@ def run_features(
     sets: Sequence[str] = RECENT_SETS,
     library: Library = "polarbear",
 ) -> dict[str, float]:
-    """Features of the first part of a run. None depends on shift or scale of the values, if no parameter does.
+    """Compute features of the first part of a run; unless a parameter does, none depends on shift or scale of values.
 
-    They are those of `recent_features` with all points of the part in one window, without ``@`` and the number; and
-    features of time series (`series_features`), such as ``step_size:slope``: of ``pop_div`` and ``fit_div``, the
-    logarithms of the diversity of points, in box widths, and of values, as a share of that of the whole part,
-    population by population; and of strategy parameters that were logged, row by row.
+    They are, first, those of `recent_features` for a single window with all points of the part, without ``@`` and the
+    number. Second, they are features of time series (`series_features`), such as ``step_size:slope``, of logged
+    strategy parameters, row by row, and of ``pop_div`` and ``fit_div``, population by population: the logarithms of the
+    diversity of points, in box widths, and of the diversity of values, as a share of that of the whole part.
 
     Args:
-        run: A run whose points were all kept, up to there at least (``Watch(points="all", every=λ)``).
+        run: Run of which all points of the first part were kept (``Watch(points="all", every=λ)``).
         lower: (d,) lower bounds of the box.
-        upper: (d,) upper bounds.
-        until: Evaluations of the first part; default the whole run.
-        size: Points of a population, by which diversity is followed.
-        parameters: Which parameters count; default all that were logged.
-        positive: Those of which the logarithm counts.
-        sets: Sets of features of landscapes.
-        library: Whose features of time series: our ten, or the hundreds of "tsfresh" (`tsfresh_features`).
+        upper: (d,) upper bounds of the box.
+        until: Number of evaluations of the first part; default the whole run.
+        size: Number of points of a population, for the diversity.
+        parameters: Parameters to include; default all that were logged.
+        positive: Parameters to take logarithms of.
+        sets: Sets of landscape features.
+        library: Library of time-series features: our ten, or the hundreds of "tsfresh" (`tsfresh_features`).
 
     Returns:
-        The features by name, NaN where one has no value.
+        The features by name; NaN where undefined.
 
     Raises:
-        ExtraMissing: If tsfresh is asked for and not installed.
-        ValueError: If points or a parameter were not kept, the run is shorter, the library is unknown, or as
+        ExtraMissing: If tsfresh is requested and not installed.
+        ValueError: If points or a parameter were not kept, the run is shorter, the library is unknown, or as in
             `recent_features`.
     """
     if library not in _BY_LIBRARY:
@@ -182,13 +182,13 @@ def run_features(
 
 
 def _first_rows(logged: Parameters, name: str, until: int) -> tuple[FloatArray, IntArray]:
-    """The values of a parameter, and at which evaluations."""
+    """The values of a parameter, and the evaluations at which they were logged."""
     rows = logged.evaluations <= until
     return logged.values[name][rows], logged.evaluations[rows]
 
 
 def _first_samples(run: Run, until: int | None) -> Samples:
-    """The points of the first part, all of them."""
+    """All points of the first part."""
     samples = run.samples
     kept = 0 if samples is None else len(samples.points)
     count = run.outcome.evaluations if until is None else whole_number(until, "until", 2)

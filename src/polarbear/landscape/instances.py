@@ -1,4 +1,4 @@
-"""Whether a function's instances look alike: features on the same designs (Vermetten 2025, section 3.2)."""
+"""Similarity of a function's instances: features on common designs (Vermetten 2025, section 3.2)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 Embedding = Literal["t-sne", "umap"]
 INTERCEPT = "ela_meta.lin_simple.intercept"
-"""What an embedding leaves out: it is not invariant to the scale of values, and differs most (figure 3.12)."""
+"""Feature left out of embeddings, since it is not invariant to the scale of values and differs most (figure 3.12)."""
 _FEWEST = 4
-"""Instances that an embedding needs."""
+"""Minimum number of instances for an embedding."""
 
 
 @dataclass(frozen=True, eq=False)
 class InstanceFeatures:
-    """Features of instances on the same designs.
+    """Features of instances on common designs.
 
     Attributes:
         functions: (k,) suite, function and dimension of each problem, such as ``"bbob-f1-d5"``.
         instances: (k,) names of the problems.
         names: (m,) names of the features.
-        values: (k, designs, m).
+        values: (k, designs, m) values of the features.
     """
 
     functions: tuple[str, ...]
@@ -54,8 +54,8 @@ class InstanceFeatures:
     def rejection_rates(self, *, alpha: float = 0.05) -> tuple[tuple[str, ...], FloatArray]:
         """The functions, and the share of pairs of instances whose features differ, (functions, m) (figure 3.11).
 
-        Kolmogorov–Smirnov tests of all pairs, Benjamini–Hochberg corrected by function and feature; NaN for a feature
-        that some instance does not have.
+        Kolmogorov–Smirnov tests of all pairs, Benjamini–Hochberg corrected by function and feature; NaN for features
+        that some instance lacks.
 
         Raises:
             ValueError: If a function has fewer than two instances.
@@ -74,15 +74,15 @@ class InstanceFeatures:
     def embedding(self, method: Embedding = "t-sne", *, seed: int = 0, neighbours: float = 30.0) -> FloatArray:
         """(k, 2) t-SNE or UMAP of the instances by their mean features, standardized, without the intercept.
 
-        Features that are constant, or that some instance does not have, are left out (figure 3.12).
+        Features that are constant, or that some instance lacks, are left out (figure 3.12).
 
         Args:
-            method: "t-sne" by scikit-learn, or "umap" where umap-learn is installed.
-            seed: Of its random choices.
-            neighbours: About how many neighbours count: the perplexity of t-SNE, of few instances less.
+            method: "t-sne" by scikit-learn, or "umap" by umap-learn.
+            seed: Seed of the method.
+            neighbours: Approximate number of neighbours considered: the perplexity of t-SNE, lowered for few instances.
 
         Raises:
-            ValueError: If there are fewer than four instances, or two features to tell them apart.
+            ValueError: If there are fewer than four instances, or fewer than two features that distinguish them.
             ExtraMissing: If scikit-learn or umap-learn is not installed.
         """
         chosen = self._standardized()
@@ -100,19 +100,19 @@ class InstanceFeatures:
 
     @property
     def embeddable(self) -> bool:
-        """Whether there are enough instances, and features that tell them apart."""
+        """Whether there are enough instances, and features that distinguish them."""
         instances, features = self._standardized().shape
         return instances >= _FEWEST and features >= 2
 
     def _standardized(self) -> FloatArray:
-        """(k, s) mean features without the intercept, of mean 0 and variance 1; those that differ and all have."""
+        """(k, s) standardized mean features, without the intercept, constant features and those that some lack."""
         means = self.values.mean(axis=1)
         chosen = means[:, np.isfinite(means).all(axis=0) & [name != INTERCEPT for name in self.names]]
         chosen = chosen[:, chosen.std(axis=0) > 0]
         return (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
 
     def frame(self) -> pl.DataFrame:
-        """A table with a row for each instance and design: function, instance, design, and the features."""
+        """A table with one row per instance and design: function, instance, design, and the features."""
         import polars as pl
 
         k, designs, _ = self.values.shape
@@ -126,10 +126,10 @@ class InstanceFeatures:
 
 
 def by_box(problems: Sequence[ProblemSpec]) -> list[tuple[ProblemSpec, ...]]:
-    """Problems in groups of one box, whose features can be computed on the same designs.
+    """Group problems by their box, so that features of a group can be computed on common designs.
 
     Raises:
-        ValueError: If a problem is noisy, or has whole variables or several objectives.
+        ValueError: If a problem is noisy, or has integer variables or several objectives.
     """
     groups: dict[bytes, list[ProblemSpec]] = {}
     for spec in problems:
@@ -158,20 +158,22 @@ def instances(
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> InstanceFeatures:
-    """Features of problems on the same Latin hypercube designs.
+    """Compute features of problems on common Latin hypercube designs.
 
     Args:
-        problems: Instances of one box, such as ``BBOB(functions="1-24", dimensions=5, instances="1-50").grid()``.
-        designs: How many designs.
-        points: Points of each.
+        problems: Instances with a common box, such as
+            ``BBOB(functions="1-24", dimensions=5, instances="1-50").grid()``.
+        designs: Number of designs.
+        points: Number of points per design.
         sets: Names of sets of features.
-        path: Directory that keeps each design's features, so that a second call goes on where the first was ended.
-        executor: Runs designs in other processes, such as `polarbear.experiment.WorkerPool`; default this process.
-        seed: Of the first design; the others count up.
-        progress: Called with the number of designs done, and of all.
+        path: Directory that keeps the features of each design, so that an interrupted call can be resumed.
+        executor: Executor for running designs in other processes, such as `polarbear.experiment.WorkerPool`; default
+            this process.
+        seed: Seed of the first design; the others count up from it.
+        progress: Function called with the number of designs done, and of all designs.
 
     Raises:
-        ValueError: If the problems do not share one box, or the directory holds features of something else.
+        ValueError: If the problems do not share a box, or the directory holds features of something else.
     """
     specs = tuple(problems)
     calls = ((i, (specs, points, tuple(sets), seed + i)) for i in range(designs))
@@ -194,7 +196,7 @@ _Call = tuple[tuple[ProblemSpec, ...], int, tuple[str, ...], int]
 def _results(
     calls: Iterator[tuple[int, _Call]], folder: Path | None, executor: Executor | None
 ) -> Iterator[tuple[int, FloatArray]]:
-    """Each design's number and features, as they come; what is in the folder is read, and what is not is kept there."""
+    """Number and features of each design, in order of completion; read from the folder if present, else kept there."""
     waiting: dict[Any, tuple[int, _Call]] = {}
     for i, call in calls:
         if folder and (file := folder / f"design-{call[-1]:05}.npz").exists():

@@ -17,11 +17,11 @@ from polarbear.protocols import Problem, ProblemSpec
 from polarbear.records import FloatArray, Run
 
 _ROUNDING = 1e-9
-"""How far the value at a stated optimum may be from the best one, absolutely or relative to it."""
+"""Tolerance, absolute or relative, between the value at a stated optimum and the optimal value."""
 
 
 def optimum_location(spec: ProblemSpec) -> FloatArray | None:
-    """(d,) where a problem's attribute `location` says that its optimum lies; None if its best value is not there."""
+    """(d,) location of the optimum by the problem's attribute `location`; None if its value is not optimal."""
     location = getattr(spec, "location", None)
     if location is None:
         return None
@@ -32,15 +32,15 @@ def optimum_location(spec: ProblemSpec) -> FloatArray | None:
 
 
 def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float = 1e-8) -> FloatArray:
-    """(grid, grid) geometric mean over problems of two variables of f - f*, rows from the lowest x₂ (figure 3.15).
+    """(grid, grid) geometric mean of f - f* over problems of two variables, rows from the lowest x₂ (figure 3.15).
 
     Args:
         problems: Instances of a function.
-        grid: Points along each variable.
-        least: What lower precisions count as; an optimum on the grid would make a mean 0.
+        grid: Number of grid points along each variable.
+        least: Lower bound on precisions, since an optimum on the grid would make the mean 0.
 
     Raises:
-        ValueError: If a problem has not two variables, or its optimum is unknown.
+        ValueError: If a problem does not have two variables, or its optimum is unknown.
     """
     total = np.zeros((grid, grid))
     share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
@@ -54,14 +54,14 @@ def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float
 
 
 def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArray:
-    """Share of instances on which an algorithm does differently than on all others (figure 3.13).
+    """Share of instances on which an algorithm performs differently from all other instances together (figure 3.13).
 
     Args:
         precisions: (algorithms, instances, runs) best values after a budget, relative to each instance's optimum.
         alpha: False discovery rate allowed over the instances (Mann–Whitney, Benjamini–Hochberg).
 
     Returns:
-        (algorithms,).
+        (algorithms,) shares of instances.
 
     Raises:
         ValueError: If there are not three axes, or fewer than two instances.
@@ -75,7 +75,7 @@ def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArra
 
 
 def _share_rejected(samples: Sequence[FloatArray], alpha: float) -> float:
-    """Of samples, the share that differs from all others taken together."""
+    """Share of samples that differ from the union of all others."""
     tests: list[Any] = [
         mannwhitneyu(sample, np.concatenate([*samples[:i], *samples[i + 1 :]])) for i, sample in enumerate(samples)
     ]
@@ -84,14 +84,14 @@ def _share_rejected(samples: Sequence[FloatArray], alpha: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """Whether algorithms do alike on all instances of a function.
+    """Whether algorithms perform alike on all instances of a function.
 
     Attributes:
-        budget: Evaluations after which their values are compared.
-        algorithms: (a,) names.
-        functions: (f,) such as ``"bbob-f1-d5"``.
-        rates: (a, f) share of instances on which an algorithm does differently than on all others; NaN where it has
-            no runs on two instances.
+        budget: Number of evaluations after which values are compared.
+        algorithms: (a,) names of the algorithms.
+        functions: (f,) names of the functions, such as ``"bbob-f1-d5"``.
+        rates: (a, f) share of instances on which an algorithm performs differently from all other instances together;
+            NaN where it has no runs on two instances.
     """
 
     budget: float
@@ -100,7 +100,7 @@ class Performance:
     rates: FloatArray
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values: by algorithm and function the share of instances; None where it is not known."""
+        """The share of instances by algorithm and function as plain values; None where unknown."""
         rows: list[list[float]] = self.rates.tolist()
         rates = {
             algorithm: {
@@ -112,15 +112,15 @@ class Performance:
 
 
 def performance(runs: Iterable[Run], budget: float, *, alpha: float = 0.05) -> Performance:
-    """Whether algorithms do alike on all instances of a function, by tests of one instance against the rest.
+    """Test whether algorithms perform alike on all instances of a function, each instance against the rest.
 
     Args:
-        runs: Of functions on several instances, with optima that are known.
-        budget: Evaluations after which values are compared.
+        runs: Runs on functions with several instances and known optima.
+        budget: Number of evaluations after which values are compared.
         alpha: False discovery rate allowed over the instances of a function.
 
     Raises:
-        ValueError: If an optimum is not known, or no algorithm has runs on two instances of a function.
+        ValueError: If an optimum is unknown, or no algorithm has runs on two instances of a function.
     """
     rates: dict[tuple[str, str], float] = {}
     for trials in group_trials(runs):

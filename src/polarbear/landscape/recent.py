@@ -1,4 +1,4 @@
-"""What a run has lately seen: features of its last evaluations (Vermetten 2025, section 5.4)."""
+"""Features of the last evaluations of a run (Vermetten 2025, section 5.4)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from polarbear.records import FloatArray
 from polarbear.validation import whole_number
 
 RECENT_SETS = ("ela_meta", "ela_distr", "disp", "ic", "nbc", "pca")
-"""Sets of features that are computed of the last evaluations unless told otherwise."""
+"""Default sets of features for the last evaluations."""
 LAST = (50, 150, 250)
-"""Of how many evaluations, as in the thesis."""
+"""Default window sizes, in evaluations, as in the thesis."""
 _LEAST = 1e-300
 
 
 def recent_names(last: Sequence[int] = LAST, sets: Sequence[str] = RECENT_SETS) -> tuple[str, ...]:
-    """What `recent_features` computes with the same ``last`` and ``sets``, such as ``disp.ratio_mean_02@50``."""
+    """Names of what `recent_features` computes for these ``last`` and ``sets``, such as ``disp.ratio_mean_02@50``."""
     each = ("pop_div", "fit_div", "gain", *feature_names(sets))
     return ("dimension", "evaluations", "stagnation", *(f"{name}@{size}" for size in last for name in each))
 
@@ -34,26 +34,27 @@ def recent_features(
     last: Sequence[int] = LAST,
     sets: Sequence[str] = RECENT_SETS,
 ) -> dict[str, float]:
-    """Features of a run from all its evaluations until now. None depends on shift or scale of the values.
+    """Compute features of a run from all its evaluations so far. None depends on shift or scale of the values.
 
-    Beside features of the landscape, of values mapped to [0, 1], they are ``evaluations``, log10 of their number per
-    variable; ``stagnation``, the share of them since the last improvement; and of each window the logarithms (base 10)
-    of ``pop_div``, the diversity of its points in box widths, and ``fit_div``, that of its values as a share of their
-    diversity in the whole run, and ``gain``, by how much the best value improved, as a share of that of the window.
+    Besides landscape features of values mapped to [0, 1], they are ``dimension``; ``evaluations``, log10 of the number
+    of evaluations per variable; ``stagnation``, the share of evaluations since the last improvement; and for each
+    window the logarithms (base 10) of ``pop_div``, the diversity of its points in box widths, and of ``fit_div``, the
+    diversity of its values as a share of that in the whole run, and ``gain``, the improvement of the best value as a
+    share of the diversity of values in the window.
 
     Args:
-        points: (m, d) in order.
-        values: (m,) low is good; +inf where there is none.
+        points: (m, d) points in order.
+        values: (m,) values to be minimized; +inf where there is none.
         lower: (d,) lower bounds of the box.
-        upper: (d,) upper bounds.
-        last: Sizes of windows; of a shorter run all points.
-        sets: Sets of features of landscapes.
+        upper: (d,) upper bounds of the box.
+        last: Window sizes; a window longer than the run contains all points.
+        sets: Sets of landscape features.
 
     Returns:
-        As `recent_names` names them; NaN where a feature has no value.
+        The features, by the names in `recent_names`; NaN where undefined.
 
     Raises:
-        ValueError: If shapes do not fit, or as `features`.
+        ValueError: If shapes do not match, or as in `features`.
     """
     x, y = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or not y.size:
@@ -82,7 +83,7 @@ def recent_features(
 
 
 def _landscape(units: FloatArray, values: FloatArray, sets: Sequence[str]) -> dict[str, float]:
-    """Features of the landscape; none where there are fewer than two points that differ."""
+    """Landscape features; all are NaN if there are not two distinct points."""
     if len(values) < 2 or not np.ptp(units, axis=0).any():
         return dict.fromkeys(feature_names(sets), np.nan)
     computed = features(units, values, sets, normalize="min-max")
@@ -95,12 +96,12 @@ def _diversity(values: FloatArray) -> float:
 
 
 def _log(value: float | FloatArray) -> float:
-    """The logarithm of a value of at least 0; NaN for infinite ones."""
+    """The logarithm of a non-negative value; NaN for infinite values."""
     return float(np.log10(np.maximum(value, _LEAST))) if np.isfinite(value) else np.nan
 
 
 def _share(part: float, whole: float) -> float:
-    """A share, 0 / 0 = 0, and at most 100; NaN of what is not finite."""
+    """A share, at most 100, with 0 / 0 = 0; NaN if an argument is not finite."""
     if not np.isfinite(part) or not np.isfinite(whole):
         return np.nan
     return float(min(part / whole, 100.0)) if whole > 0 else 0.0

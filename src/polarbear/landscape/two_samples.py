@@ -1,4 +1,4 @@
-"""Kolmogorov–Smirnov tests between all pairs of many samples of one size."""
+"""Kolmogorov–Smirnov tests between all pairs of many samples of equal size."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from polarbear.records import FloatArray
 
 
 def rejections(samples: ArrayLike, *, alpha: float = 0.05) -> NDArray[np.bool_]:
-    """Which pairs of samples differ, by two-sample Kolmogorov–Smirnov tests, Benjamini–Hochberg corrected.
+    """Which pairs of samples differ, by two-sample Kolmogorov–Smirnov tests with Benjamini–Hochberg correction.
 
     Args:
         samples: (k, n) k samples of n finite numbers.
         alpha: False discovery rate allowed over all pairs.
 
     Returns:
-        (k (k - 1) / 2,): Pairs (0, 1), (0, 2), …
+        (k (k - 1) / 2,): Whether the pairs (0, 1), (0, 2), … differ.
 
     Raises:
         ExtraMissing: If numba is not installed.
@@ -31,7 +31,7 @@ def rejections(samples: ArrayLike, *, alpha: float = 0.05) -> NDArray[np.bool_]:
 
 
 def p_values(samples: ArrayLike) -> FloatArray:
-    """(k (k - 1) / 2,) exact p-values of the pairs of (k, n) samples; n + 1 different ones, looked up in a table.
+    """(k (k - 1) / 2,) exact p-values of the pairs of (k, n) samples, looked up in a table of n + 1 values.
 
     Raises:
         ValueError: If there are fewer than two samples, or a number is not finite.
@@ -57,7 +57,7 @@ def _compiled() -> Any:
 
 
 def _distances(ordered: FloatArray) -> NDArray[np.int64]:
-    """N times the greatest distance between the distribution functions of each pair of (k, n) ordered samples."""
+    """Maximum distance between the distribution functions of each pair of (k, n) sorted samples, times n."""
     k, n = ordered.shape
     distances = np.zeros(k * (k - 1) // 2, dtype=np.int64)
     pair = 0

@@ -1,4 +1,4 @@
-"""Selectors: which algorithm to use on a problem, by features of it, and whether to trust the answer."""
+"""Algorithm selectors: which algorithm to use on a problem, by its features, and whether to trust the answer."""
 
 from polarbear.selectors.cases import Cases
 from polarbear.selectors.evaluation import (

@@ -1,4 +1,4 @@
-"""What selectors learn from and are judged by: features of problems, and how algorithms did there."""
+"""Training and test data of selectors: features of problems, and the losses of algorithms there."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from polarbear.rankings.rankings import checked_names
 from polarbear.records import FloatArray, Run
 
 PRECISIONS = Bounds(1e-8, 100.0, log=True)
-"""Of the area over the convergence curve (Vermetten 2025, section 2.4)."""
+"""Range of precisions for the area over the convergence curve (Vermetten 2025, section 2.4)."""
 
 _LOSS = "loss:"
-"""How names of columns of losses begin."""
+"""Prefix of the names of loss columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Features and losses of P cases: a problem, or a repetition on it.
+    """Features and losses of P cases; a case is a problem, or a repetition on it.
 
     Attributes:
-        algorithms: The n algorithms.
-        losses: (P, n) how badly each did, low is good.
-        features: The m features.
-        values: (P, m) of the features, NaN where not known.
-        functions: (P,) the function of each case. Cases of one function are no news of each other.
-        instances: (P,) the instance.
+        algorithms: Names of the n algorithms.
+        losses: (P, n) loss of each algorithm, to be minimized.
+        features: Names of the m features.
+        values: (P, m) values of the features; NaN where unknown.
+        functions: (P,) function of each case; cases of the same function are not independent.
+        instances: (P,) instance of each case.
 
     Raises:
-        ValueError: If the shapes do not fit together, names repeat, a loss is not finite, or a feature is infinite.
+        ValueError: If shapes do not match, names repeat, a loss is not finite, or a feature is infinite.
     """
 
     algorithms: tuple[str, ...]
@@ -78,10 +78,10 @@ class Cases:
         functions: Sequence[object],
         instances: Sequence[object] | None = None,
     ) -> Cases:
-        """From columns by name; instances are by default all different.
+        """Make cases from columns by name; by default, all instances are different.
 
         Raises:
-            ValueError: If a column has another length than `functions`, or as the class.
+            ValueError: If the length of a column is not that of `functions`, or as in the class.
         """
         return cls(
             tuple(losses),
@@ -94,19 +94,19 @@ class Cases:
 
     @classmethod
     def of_runs(cls, features: Iterable[InstanceFeatures], runs: Iterable[Run], budget: float) -> Cases:
-        """From features of instances, averaged over designs, and recorded runs on them.
+        """Make cases from features of instances, averaged over designs, and recorded runs on them.
 
-        Features that shift or scale of the values change are left out, since both are arbitrary. The loss is 1 minus
-        the mean normalized area over the convergence curve of an algorithm's runs up to the budget, of precisions from
-        1e2 to 1e-8 on a logarithmic scale.
+        Features that change when values are shifted or scaled are left out, since both are arbitrary. The loss is 1
+        minus the mean normalized area over the convergence curve of an algorithm's runs up to the budget, for
+        precisions from 1e2 to 1e-8 on a logarithmic scale.
 
         Args:
-            features: By box, such as `polarbear.landscape.instances` returns them.
-            runs: Every algorithm on every instance; optima have to be known.
-            budget: Evaluations.
+            features: Features of each box, as returned by `polarbear.landscape.instances`.
+            runs: Runs of every algorithm on every instance, with known optima.
+            budget: Number of evaluations.
 
         Raises:
-            ValueError: If an algorithm has no run on some instance, or an optimum is not known.
+            ValueError: If an algorithm has no run on some instance, or an optimum is unknown.
         """
         where: dict[str, tuple[str, FloatArray, tuple[str, ...]]] = {}
         for found in features:
@@ -140,13 +140,14 @@ class Cases:
 
     @classmethod
     def of_table(cls, path: str | Path) -> Cases:
-        """From a CSV file: ``function``, ``instance`` if there is one, ``loss:NAME`` of each algorithm, and features.
+        """Read a CSV file with ``function``, optionally ``instance``, ``loss:NAME`` of each algorithm, and features.
 
-        Empty cells of features are not known.
+        Empty cells of features are unknown values.
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If a column is missing or there twice, a function or instance is empty, or a cell is no number.
+            ValueError: If a column is missing or duplicated, a function or instance is empty, or a cell is not a
+                number.
         """
         import polars as pl
 
@@ -183,7 +184,7 @@ class Cases:
         )
 
     def among(self, some: NDArray[np.bool_]) -> Cases:
-        """The cases that are true in (P,)."""
+        """The cases selected by the mask (P,)."""
         return Cases(
             self.algorithms,
             self.losses[some],
@@ -194,7 +195,7 @@ class Cases:
         )
 
     def knowing(self, features: Sequence[str]) -> Cases:
-        """The cases with these features alone.
+        """The cases with only these features.
 
         Raises:
             ValueError: If there is no such feature.
@@ -206,35 +207,35 @@ class Cases:
 
     @property
     def best(self) -> FloatArray:
-        """(P, n) whether an algorithm was the best one of a case; those that tie share it."""
+        """(P, n) 1 for the best algorithm of each case, else 0; ties share the 1."""
         least = self.losses == self.losses.min(axis=1, keepdims=True)
         return least / least.sum(axis=1, keepdims=True)
 
     @property
     def groups(self) -> NDArray[np.intp]:
-        """(P,) numbers of the functions, from 0."""
+        """(P,) indices of the functions, from 0."""
         return np.unique(np.array(self.functions), return_inverse=True)[1].reshape(-1)
 
     @property
     def single_best(self) -> str:
-        """The algorithm with the least mean loss, all functions counting alike."""
+        """The algorithm with the least mean loss, all functions having equal weight."""
         return self.algorithms[int((self._weights @ self.losses).argmin())]
 
     @property
     def shares_of_best(self) -> FloatArray:
-        """(n,) in which share of the cases each algorithm was the best one, all functions counting alike."""
+        """(n,) share of cases in which each algorithm is the best, all functions having equal weight."""
         return self._weights @ self.best
 
     @property
     def _weights(self) -> FloatArray:
-        """(P,) of the cases, such that all functions count alike; they sum to 1."""
+        """(P,) weights of the cases that sum to 1 and give all functions equal weight."""
         groups = self.groups
         sizes = np.bincount(groups)
         return 1 / (sizes.size * sizes[groups])
 
 
 def _columns(what: str, columns: Mapping[str, ArrayLike], cases: int) -> FloatArray:
-    """(P, c) from columns of P numbers."""
+    """(P, c) array from columns of P numbers."""
     arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
     for name, array in arrays.items():
         if array.shape != (cases,):

@@ -1,4 +1,4 @@
-"""What selectors lose beside the best algorithm of each problem, on problems that they have not seen."""
+"""Regret of selectors against the best algorithm of each problem, on problems outside their training."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALONE: Kind = "single best"
 
 
 class Interval(NamedTuple):
-    """A mean, and a 95 % interval by resampling functions."""
+    """A mean with a 95 % interval from resampling functions."""
 
     mean: float
     low: float
@@ -32,12 +32,12 @@ class Interval(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Chances as they were said, and as they came true, in bins of what was said.
+    """Stated probabilities and observed frequencies, in bins of the former.
 
     Attributes:
-        said: (b,) the mean chance said.
-        came: (b,) the share of them that came true.
-        number: (b,) how many.
+        said: (b,) mean stated probability.
+        came: (b,) observed frequency.
+        number: (b,) number of statements.
     """
 
     said: FloatArray
@@ -46,12 +46,12 @@ class Reliability(NamedTuple):
 
 
 def clustered_mean(values: FloatArray, groups: NDArray[np.intp], *, seed: int = 0) -> Interval:
-    """The mean of cases, and a 95 % interval by resampling functions, of which all cases come or none.
+    """The mean over cases, and a 95 % interval from resampling functions with all their cases.
 
     Args:
-        values: (P,) of the cases.
-        groups: (P,) numbers of their functions, from 0.
-        seed: Of the resampling.
+        values: (P,) values of the cases.
+        groups: (P,) indices of their functions, from 0.
+        seed: Seed of the resampling.
     """
     sizes = np.bincount(groups)
     drawn = np.random.default_rng(seed).multinomial(sizes.size, np.full(sizes.size, 1 / sizes.size), _RESAMPLES)
@@ -61,15 +61,15 @@ def clustered_mean(values: FloatArray, groups: NDArray[np.intp], *, seed: int = 
 
 
 def reliability(chances: ArrayLike, happened: ArrayLike, bins: int = 10) -> Reliability:
-    """Whether chances come true: what was said in equal bins from 0 to 1, those that are empty left out.
+    """Compare stated probabilities with observed frequencies, in equal bins from 0 to 1; empty bins are left out.
 
     Args:
-        chances: Probabilities.
-        happened: Of the same shape: 1 if it came true, 0 if not, and between where ties share it.
-        bins: How many bins.
+        chances: Stated probabilities.
+        happened: Outcomes, of the same shape: 1 if it happened, 0 if not, and in between where ties share it.
+        bins: Number of bins.
 
     Raises:
-        ValueError: If shapes differ, a chance is no probability, or there is no bin.
+        ValueError: If shapes differ, a chance is not a probability, or there is no bin.
     """
     said, came = np.asarray(chances, dtype=np.float64), np.asarray(happened, dtype=np.float64)
     if said.shape != came.shape or not said.size:
@@ -86,18 +86,18 @@ def reliability(chances: ArrayLike, happened: ArrayLike, bins: int = 10) -> Reli
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """How one kind of selector did.
+    """Performance of one kind of selector.
 
     Attributes:
-        regrets: (P,) loss of what it chose less that of the best algorithm of the case (the virtual best).
-        chosen: (P,) what it chose.
-        away: (P,) whether that was not the single best algorithm of its training.
-        beside_single_best: Mean regret less that of the single best, and a 95 % interval by resampling functions.
-        looking: (P,) which algorithm looked best to it.
-        probability: (P,) how probable it said it is that this one is better than the single best; NaN if it does not.
-        chances: (P, n) how probable it said it is that each algorithm is the best of the case.
-        log_scores: (P,) minus the logarithm of the chance that it gave to the best one, low is good; the mean of those
-            that tie.
+        regrets: (P,) loss of the chosen algorithm minus that of the best algorithm of the case (the virtual best).
+        chosen: (P,) chosen algorithm.
+        away: (P,) whether the chosen algorithm is not the single best algorithm of the training.
+        beside_single_best: Mean regret minus that of the single best, with a 95 % interval from resampling functions.
+        looking: (P,) algorithm that the selector considers the best.
+        probability: (P,) stated probability that this algorithm is better than the single best; NaN if none is stated.
+        chances: (P, n) stated probability that each algorithm is the best of the case.
+        log_scores: (P,) minus the logarithm of the chance given to the best algorithm, to be minimized; averaged over
+            ties.
     """
 
     regrets: FloatArray
@@ -122,13 +122,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """How selectors did on the same cases.
+    """Performance of several kinds of selectors on the same cases.
 
     Attributes:
-        scores: By kind.
-        shift: P-value that the cases of the test are like those of the training; None within one set of cases.
-        novel: Share of the cases that are unlike those of the training, one by one.
-        cases: What they were judged on.
+        scores: Scores by kind.
+        shift: P-value of the hypothesis that test cases resemble training cases; None within one set of cases.
+        novel: Share of the cases that, taken singly, are unlike those of the training.
+        cases: Cases of the evaluation.
     """
 
     scores: dict[Kind, Score]
@@ -137,7 +137,7 @@ class Evaluation:
     cases: Cases
 
     def gap_closed(self, kind: Kind) -> float:
-        """Which share of the single best algorithm's regret a kind of selector avoids; negative if it loses more.
+        """Share of the single best algorithm's regret that a kind of selector avoids; negative if it loses more.
 
         NaN if the single best algorithm is best in all cases, so that there is no gap.
         """
@@ -145,32 +145,32 @@ class Evaluation:
         return 1 - self.scores[kind].regret / gap if gap else math.nan
 
     def beside(self, kind: Kind, other: Kind, what: Literal["regrets", "log_scores"] = "regrets") -> Interval:
-        """By how much one kind's mean regret or log score is above another's, with an interval by resampling functions.
+        """Difference of two kinds' mean regrets or log scores, with an interval from resampling functions.
 
         Args:
-            kind: One kind of selector.
-            other: Another.
-            what: Which of a `Score`'s.
+            kind: First kind of selector.
+            other: Second kind, which is subtracted.
+            what: The attribute of `Score` to compare.
         """
         ours, theirs = (getattr(self.scores[each], what) for each in (kind, other))
         return clustered_mean(ours - theirs, self.cases.groups)
 
     def reliability(self, kind: Kind, bins: int = 10) -> Reliability:
-        """Whether the chances of being best that a kind of selector gave to all algorithms came true.
+        """Compare the probabilities of being best that a kind of selector states with observed frequencies.
 
         Args:
-            kind: The kind of selector.
-            bins: See `polarbear.selectors.reliability`.
+            kind: Kind of selector.
+            bins: Number of bins; see `polarbear.selectors.reliability`.
         """
         return reliability(self.scores[kind].chances, self.cases.best, bins)
 
     @property
     def warning(self) -> str | None:
-        """What to think of before a selector is trusted, if the cases are not like those of the training."""
+        """A caution for use of a selector, if the cases are unlike those of the training."""
         return shift_in_words(self.shift)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; the gap closed is None if there is no gap."""
+        """The evaluation as plain values; the gap closed is None if there is no gap."""
         gap = self.scores[_ALONE].regret > 0
         scores = {
             kind: {
@@ -198,24 +198,24 @@ def cross_validate(
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Evaluation:
-    """Each case judged by selectors that were trained without its function.
+    """Evaluate selectors on each case after training without its function.
 
     Args:
-        cases: At least as many functions as folds, and three or more.
-        kinds: Kinds of selectors; "single best" is always there.
-        split: What is left out together: a "function"; or an "instance" or "case", whose twins stay in the training,
-            so that they tell more than is known of a new problem. A case may be a run.
-        folds: How often is trained.
-        rated: The features that ratings have, whose fit takes time with the square of their number; default all, as
-            all other kinds have.
-        separate: Of forests of losses; see `train`.
-        default: The safe choice, which then stands in for the single best algorithm; see `train`.
-        confidence: Of ratings and cautious forests; see `train`.
-        seed: Of the folds and the training.
-        progress: Called with the number of folds done, and of all.
+        cases: Cases of at least as many functions as folds, and at least three.
+        kinds: Kinds of selectors; "single best" is always included.
+        split: Unit that is left out as a whole: a "function"; or an "instance" or "case", whose siblings stay in the
+            training and reveal more than is known of a new problem. A case may be a run.
+        folds: Number of folds.
+        rated: Features that ratings use, whose fit takes time quadratic in their number; default all, which other kinds
+            always use.
+        separate: Option of forests of losses; see `train`.
+        default: Safe choice, which replaces the single best algorithm; see `train`.
+        confidence: Option of ratings and cautious forests; see `train`.
+        seed: Seed of the folds and of the training.
+        progress: Function called with the number of folds done, and of all folds.
 
     Raises:
-        ValueError: If an argument is out of range, or a fold leaves a single function to train on.
+        ValueError: If an argument is out of range, or a fold leaves only one function for training.
     """
     if split not in get_args(Split):
         raise ValueError(f"split is {split!r}; choose one of {', '.join(get_args(Split))}")
@@ -247,12 +247,12 @@ def cross_validate(
 
 
 def enough_left(fold: NDArray[np.intp], units: NDArray[np.intp], groups: NDArray[np.intp]) -> None:
-    """Refuse folds of which one leaves a single function to train on.
+    """Reject folds that leave only one function for training.
 
     Args:
-        fold: (P,) of the cases, numbered from 0.
-        units: (P,) what is left out together, numbered from 0.
-        groups: (P,) the functions, numbered from 0.
+        fold: (P,) fold of each case, from 0.
+        units: (P,) unit that is left out as a whole, from 0.
+        groups: (P,) function of each case, from 0.
 
     Raises:
         ValueError: If there is such a fold.
@@ -269,14 +269,14 @@ def enough_left(fold: NDArray[np.intp], units: NDArray[np.intp], groups: NDArray
 def transfer(
     training: Cases, test: Cases, kinds: Sequence[Kind] = KINDS, *, confidence: float = 0.95, seed: int = 0
 ) -> Evaluation:
-    """Selectors trained on one set of cases and judged on another, and whether the two are alike.
+    """Train selectors on one set of cases and evaluate them on another, and test whether the two are alike.
 
     Args:
-        training: Cases to learn from.
+        training: Cases for the training.
         test: Cases of the same algorithms with the same features.
-        kinds: Kinds of selectors; "single best" is always there.
-        confidence: Of ratings and cautious forests; see `train`.
-        seed: Of the training and the test of whether they are alike.
+        kinds: Kinds of selectors; "single best" is always included.
+        confidence: Option of ratings and cautious forests; see `train`.
+        seed: Seed of the training, and of the test of similarity.
 
     Raises:
         ValueError: If algorithms or features differ.
@@ -293,7 +293,7 @@ def transfer(
 
 
 class _Answers(NamedTuple):
-    """What selectors of one kind said: of each case (P,) numbers of algorithms, and as in `Score`."""
+    """Answers of one kind of selector: for each case (P,) indices of algorithms, and otherwise as in `Score`."""
 
     chosen: NDArray[np.intp]
     looking: NDArray[np.intp]
@@ -316,7 +316,7 @@ class _Answers(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[_Answers], order: NDArray[np.intp]) -> _Answers:
-        """Of all folds, in the order of the cases."""
+        """The answers of all folds, in the order of the cases."""
         return cls(*(np.concatenate(column)[order] for column in zip(*parts, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""Random forests of scikit-learn as plain arrays, which need no scikit-learn to answer."""
+"""scikit-learn's random forests as plain arrays, which predict without scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from polarbear.records import FloatArray
 Arrays = dict[str, NDArray[Any]]
 _FOLDS = 5
 _SHARES = (0.0, 0.25, 0.5, 0.75)
-"""Shares of the predicted gains that lie below those that are tried as the least worth leaving for."""
+"""Levels of the quantiles of predicted gains that are tried as thresholds for leaving the default."""
 _RESAMPLES = 4000
 
 
 def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, separate: bool = False) -> Arrays:
-    """A forest with scikit-learn's defaults, its trees grown in as many threads as this process may keep cores busy.
+    """Grow a forest with scikit-learn's defaults, in as many threads as this process may use cores.
 
     Args:
-        values: (P, m) finite.
-        targets: (P, n) of a regression of all outputs at once, or where it classifies the classes, the least wins.
-        classify: Whether it predicts which is least, or how large all are.
-        seed: Of all random choices.
-        separate: Whether a regression has a forest for each output, all of them with the same bootstrap samples.
+        values: (P, m) finite values of the features.
+        targets: (P, n) outputs; for a classification, the class of a row is the column of its least entry.
+        classify: Whether to predict the column with the least entry rather than all entries.
+        seed: Seed of all random choices.
+        separate: Whether a regression has a separate forest for each output, all with the same bootstrap samples.
 
     Returns:
-        Nodes of all trees in a row: the feature asked, negative in leaves; at how much at most to go on to the left,
-        else to the right; (nodes, n) what is found there, of classes their shares; and the root of each tree. Of
-        separate forests ``outputs`` says how many there are; each finds 0 for the others' outputs.
+        Nodes of all trees, one tree after another: the feature tested, negative in leaves; the threshold up to which to
+        go left, and both children; (nodes, n) prediction, for classes their shares; and the root of each tree. For
+        separate forests, ``outputs`` is their number, and each predicts 0 for the others' outputs.
 
     Raises:
         ExtraMissing: If scikit-learn is not installed.
@@ -66,24 +66,24 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, 
 def payoff(
     values: FloatArray, losses: FloatArray, groups: NDArray[np.intp], default: int, *, seed: int, separate: bool = False
 ) -> Arrays:
-    """How probable it is that it pays to leave an algorithm for the one that looks best, by the gain a forest predicts.
+    """The probability that leaving an algorithm for the one that looks best pays off, given the predicted gain.
 
-    Forests are grown without a fifth of the functions at a time, and asked about these. Over all cases where they
-    predict at least some gain, the mean of what is really gained has a posterior by the Bayesian bootstrap (Rubin 1981)
-    of functions: the probability is that it is positive. Where m functions have such cases it is at most 1 − 2^−m, with
-    which that many coins do not all fall alike. As k gains are tried, the probability that it is not is taken k times
+    Forests are grown without one fifth of the functions at a time, and predict these. Over all cases where they predict
+    at least some gain, the mean real gain has a posterior by the Bayesian bootstrap (Rubin 1981) over functions; the
+    probability is that this mean is positive. If m functions have such cases, it is at most 1 − 2^−m, the probability
+    that m coins do not all show the same side. As k gains are tried, the complementary probability is multiplied by k
     (Bonferroni).
 
     Args:
-        values: As of `grow`.
-        losses: (P, n).
-        groups: (P,) the functions, numbered from 0.
-        default: The number of the algorithm that is left.
-        seed: Of all random choices.
-        separate: As of `grow`.
+        values: As in `grow`.
+        losses: (P, n) losses.
+        groups: (P,) function of each case, from 0.
+        default: Index of the algorithm that is left.
+        seed: Seed of all random choices.
+        separate: As in `grow`.
 
     Returns:
-        ``gains``, increasing, and ``pays``, for each of them the highest probability from there down.
+        ``gains``, increasing, and ``pays``, for each of them the highest probability for it or any smaller gain.
     """
     rng, functions = np.random.default_rng(seed), int(groups.max()) + 1
     folds = min(_FOLDS, functions)
@@ -106,12 +106,12 @@ def payoff(
 
 
 def ask(forest: Arrays, values: FloatArray) -> FloatArray:
-    """(k, n) means over the trees of what they find at values (k, m)."""
+    """(k, n) predictions at values (k, m), averaged over the trees."""
     return np.asarray(found_by_trees(forest, values).mean(axis=0), dtype=np.float64)
 
 
 def found_by_trees(forest: Arrays, values: FloatArray) -> FloatArray:
-    """(trees, k, n) what each tree finds at values (k, m); of separate forests, trees with one sample together."""
+    """(trees, k, n) prediction of each tree at values (k, m); of separate forests, trees with one sample combined."""
     rows = np.arange(len(values))
     rounded = values.astype(np.float32)  # as scikit-learn does
     node = np.repeat(forest["roots"][:, np.newaxis], len(values), axis=1)
@@ -124,7 +124,7 @@ def found_by_trees(forest: Arrays, values: FloatArray) -> FloatArray:
 
 
 def _joined(forests: list[Arrays]) -> Arrays:
-    """Forests of one output each in a row."""
+    """Forests of one output each, one after another."""
     sizes = [len(forest["feature"]) for forest in forests]
     starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
     found = np.zeros((sum(sizes), len(forests)))

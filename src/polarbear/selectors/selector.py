@@ -1,4 +1,4 @@
-"""Selectors: trained on cases, asked about problems."""
+"""Selectors: trained on cases, and applied to problems."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SETS = ("ela_meta", "ela_distr", "disp", "ic", "nbc")
-"""Sets of features that selectors ask for unless told otherwise."""
+"""Default sets of features that selectors use."""
 NOVEL = 0.05
-"""A problem is unlike those of the training if fewer of them lie so far from the others."""
+"""A problem is unlike the training if fewer than this share of its problems lie as far from the others."""
 _DRAWS = 500
 _AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class _Forest:
-    """What sets a kind of forest apart.
+    """Traits of a kind of forest.
 
     Attributes:
-        of_losses: Whether it predicts losses; else which algorithm is the best.
-        cautious: Whether it leaves the default only where that was seen to pay.
-        shuffled: Whether it is taught the losses of other cases.
+        of_losses: Whether it predicts losses rather than the best algorithm.
+        cautious: Whether it leaves the default only where this paid off in cross-validation.
+        shuffled: Whether it is trained on the losses of other cases.
     """
 
     of_losses: bool = False
@@ -60,18 +60,18 @@ _FORESTS: Mapping[Kind, _Forest] = {
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a selector says of a problem.
+    """A selector's answer for a problem.
 
     Attributes:
-        algorithm: What to use.
-        default: The safe choice, by default the single best algorithm of the training.
-        probability: That the best-looking algorithm is better there than the default: of ratings that it is rated
-            higher; of a cautious forest that its choices lose less on the whole where it predicts such a gain. None if
-            the selector knows no probabilities. It stays with the default unless it is at least its confidence.
-        best_looking: The algorithm with the highest expected rating, or that the forest names.
-        familiar: The share of problems of the training that lie as far or farther from all other functions' than this
-            one lies from all of them. Below 0.05 the selector has not seen its like.
-        evaluations: How many were spent on features.
+        algorithm: Algorithm to use.
+        default: Safe choice, by default the single best algorithm of the training.
+        probability: Probability that the best-looking algorithm is better there than the default: for ratings, that its
+            rating is higher; for a cautious forest, that choices with such a predicted gain have a lower mean loss.
+            None if the selector states no probabilities. If it is below the selector's confidence, the default is kept.
+        best_looking: Algorithm with the highest expected rating, or that the forest predicts to be best.
+        familiar: Share of training problems at least as far from all other functions' problems as this one is from all
+            training problems. Below 0.05, the selector has not seen similar problems.
+        evaluations: Number of evaluations spent on features.
     """
 
     algorithm: str
@@ -89,19 +89,19 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selector:
-    """A selector; made by `train`.
+    """A selector, made by `train`.
 
     Attributes:
         kind: One of `KINDS`.
-        algorithms: The algorithms.
-        default: The safe choice, by default the single best algorithm of the training.
-        confidence: How probable it has to be that another one is better.
-        covariates: How features are standardized; it names them.
-        cases: (P, c) φ of the training, by which it knows what it has seen.
-        groups: (P,) their functions, numbered.
-        arrays: What was learnt.
-        trained_on: In plain values, on what.
-        sampling: Of features: ``sets`` and ``points_per_variable``; empty if they are no landscape features.
+        algorithms: Names of the algorithms.
+        default: Safe choice, by default the single best algorithm of the training.
+        confidence: Required probability that another algorithm is better.
+        covariates: Standardization of the features, with their names.
+        cases: (P, c) φ of the training cases, from which it knows what it has seen.
+        groups: (P,) indices of their functions.
+        arrays: Fitted parameters.
+        trained_on: Description of the training in plain values.
+        sampling: ``sets`` and ``points_per_variable`` for computing features; empty if they are not landscape features.
     """
 
     kind: Kind
@@ -117,9 +117,9 @@ class Selector:
 
     @property
     def ratings(self) -> ConditionalRatings:
-        """What ratings know: the posterior given features, their effects, and which of them decide.
+        """The fitted ratings: the posterior given features, their effects, and which features decide.
 
-        Its only timepoint stands for the losses of the training.
+        The only timepoint stands for the losses of the training.
 
         Raises:
             ValueError: If the selector is of another kind.
@@ -130,13 +130,13 @@ class Selector:
         return ConditionalRatings.of(self.algorithms, np.ones(1), self.covariates, draws, self.cases)
 
     def choose(self, values: Mapping[str, float] | ArrayLike) -> list[Advice]:
-        """What to use on problems with such features.
+        """Choose an algorithm for problems with these features.
 
         Args:
-            values: (k, m), NaN where not known, or of one problem by name.
+            values: (k, m) features, NaN where unknown, or those of one problem by name.
 
         Raises:
-            ValueError: If features do not fit.
+            ValueError: If the features do not match.
         """
         rows = self._rows(values)
         if not len(rows):
@@ -159,18 +159,18 @@ class Selector:
         ]
 
     def chances(self, values: Mapping[str, float] | ArrayLike) -> FloatArray:
-        """(k, n) how probable it is that each algorithm is the best one on problems with such features.
+        """(k, n) probability that each algorithm is the best one on problems with these features.
 
-        Of ratings the mean over the draws of the Plackett–Luce probability of being first. Of forests the share of
-        trees in whose eyes it is, or of classes the mean share, as if one further tree spoke for each algorithm, so
-        that none is 0. Of the single best in which share of the cases of the training each was best, functions counting
-        alike, as if one further function spoke for each.
+        For ratings, this is the Plackett–Luce probability of being first, averaged over the draws. For forests, it is
+        the share of trees that predict it to be best (for classifiers, the mean share), with one additional tree per
+        algorithm, so that none is 0. For the single best, it is the share of training cases in which each was best,
+        with equal weight for all functions and one additional function per algorithm.
 
         Args:
-            values: As of `choose`.
+            values: As in `choose`.
 
         Raises:
-            ValueError: If features do not fit, or the selector was saved before it kept shares.
+            ValueError: If the features do not match, or the selector was saved before shares were stored.
         """
         rows = self._rows(values)
         if not len(rows):
@@ -190,22 +190,22 @@ class Selector:
         return _never_none(found.mean(axis=0), len(found))
 
     def ask(self, problem: Any, *, seed: int = 0) -> Advice:
-        """What to use on a problem: evaluates it on a Latin hypercube, and computes its features.
+        """Choose an algorithm for a problem: evaluate it on a Latin hypercube, and compute its features.
 
-        It spends ``points_per_variable`` · d evaluations of `sampling`, and says so in the advice.
+        This costs ``points_per_variable`` · d evaluations (see `sampling`), which the advice states.
 
         Args:
             problem: A problem or its specification, or (function, lower, upper).
-            seed: Of the design.
+            seed: Seed of the design.
 
         Raises:
-            ValueError: If the selector's features are not of landscapes.
+            ValueError: If the selector's features are not landscape features.
         """
         known, size = self.measure(problem, seed=seed)
         return replace(self.choose(known)[0], evaluations=size)
 
     def measure(self, problem: Any, *, seed: int = 0) -> tuple[dict[str, float], int]:
-        """The features of a problem by name, and how many evaluations they took; arguments and errors as of `ask`."""
+        """The features of a problem by name, and the evaluations spent on them; arguments and errors as in `ask`."""
         if not self.sampling:
             raise ValueError("the selector's features are not known to be of landscapes; compute them, and call choose")
         built = as_spec(problem).build()
@@ -216,15 +216,15 @@ class Selector:
         return {name: float(found[name]) for name in self.covariates.names}, size
 
     def shift(self, values: ArrayLike, functions: Sequence[str], *, seed: int = 0) -> float:
-        """The p-value that problems are like those of the training: of `shift_probability`, by functions.
+        """The p-value of the hypothesis that problems are like those of the training; see `shift_probability`.
 
         Args:
-            values: (k, m) features of the problems, NaN where not known.
-            functions: (k,) their functions.
-            seed: Of the permutations.
+            values: (k, m) features of the problems, NaN where unknown.
+            functions: (k,) function of each problem.
+            seed: Seed of the permutations.
 
         Raises:
-            ValueError: If features do not fit, or there are fewer than two functions.
+            ValueError: If the features do not match, or there are fewer than two functions.
         """
         groups = np.unique(np.array(functions), return_inverse=True)[1].reshape(-1)
         phi = self.covariates.phi(self._rows(values))
@@ -242,14 +242,14 @@ class Selector:
         return rows
 
     def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-        """(k,) which algorithm looks best, and the probability that it is better than the default, NaN if unknown."""
+        """(k,) index of the best-looking algorithm, and the probability that it beats the default, NaN if unknown."""
         default = self.algorithms.index(self.default)
         if self.kind == "single best":
             return np.full(len(rows), default), np.full(len(rows), np.nan)
         return self._by_ratings(rows, default) if self.kind == "ratings" else self._by_forest(rows, default)
 
     def _by_forest(self, rows: FloatArray, default: int) -> tuple[NDArray[np.intp], FloatArray]:
-        """`_looking` to a forest, which knows a probability if it is cautious."""
+        """`_looking` for a forest, which states a probability if it is cautious."""
         found, forest = forests.ask(self.arrays, _filled(self.covariates, rows)), _FORESTS[self.kind]
         best = (found.argmin(axis=1) if forest.of_losses else found.argmax(axis=1)).astype(np.intp)
         if not forest.cautious:
@@ -259,7 +259,7 @@ class Selector:
         return best, np.where(best == default, 1.0, pays)
 
     def _by_ratings(self, rows: FloatArray, default: int) -> tuple[NDArray[np.intp], FloatArray]:
-        """`_looking` by ratings."""
+        """`_looking` for ratings."""
         phi = self.covariates.phi(within(self.covariates, self.cases, rows))
         looking, probability = list[NDArray[np.intp]](), list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
@@ -272,22 +272,22 @@ class Selector:
 
 
 def _filled(covariates: Covariates, rows: FloatArray) -> FloatArray:
-    """Features (k, m) for forests, which take the mean of what is not known."""
+    """Features (k, m) for forests, with unknown values replaced by the mean."""
     return np.where(np.isnan(rows), covariates.centre, rows)
 
 
 def _never_none(shares: FloatArray, voices: int) -> FloatArray:
-    """Shares (..., n) of so many voices, and one further voice for each of the n (Laplace's rule of succession)."""
+    """Shares (..., n) of `voices` votes after adding one vote for each of the n (Laplace's rule of succession)."""
     return (voices * shares + 1) / (voices + shares.shape[-1])
 
 
 def within(covariates: Covariates, cases: FloatArray, rows: FloatArray) -> FloatArray:
-    """Features (k, m) moved into the range of the training: what they do beyond it is not known.
+    """Features (k, m) clipped to the range of the training, since their effect beyond it is unknown.
 
     Args:
-        covariates: How features become φ.
-        cases: (P, c) φ of the training.
-        rows: (k, m) features, NaN where not known.
+        covariates: Standardization of features to φ.
+        cases: (P, c) φ of the training cases.
+        rows: (k, m) features, NaN where unknown.
     """
     varying = covariates.scale > 0
     centre, scale = covariates.centre[varying], covariates.scale[varying]
@@ -309,28 +309,28 @@ def train(
     sampling: Mapping[str, Any] | None = None,
     source: str = "",
 ) -> Selector:
-    """Learn which algorithm to use from cases.
+    """Learn from cases which algorithm to use.
 
     Args:
-        cases: What is known.
-        kind: "ratings" are Plackett–Luce ratings conditional on the features (`polarbear.inference.fit_conditional`),
-            which stay with the single best algorithm unless another is surely better. A "cautious forest" predicts
-            losses, and leaves the single best algorithm only where such gains as it predicts were surely real on
-            functions left out of the training (`forests.payoff`). The others are there for comparison: a "regression
+        cases: Training cases.
+        kind: "ratings" are Plackett–Luce ratings conditional on the features (`polarbear.inference.fit_conditional`);
+            they keep the single best algorithm unless another is better with high probability. A "cautious forest"
+            predicts losses and leaves the single best algorithm only where gains of the predicted size were real, with
+            high probability, on held-out functions (`forests.payoff`). The others serve comparison: a "regression
             forest" predicts losses, a "classification forest" the best algorithm (Vermetten 2025, chapters 5 and 6),
-            that of "shuffled labels" the best one of another case; "single best" needs no features.
-        confidence: Of ratings and cautious forests: how probable it has to be that another algorithm is better.
-        default: The safe choice, that needs no reason; by default the single best algorithm.
-        squares: Of ratings: whether features' squares take part.
-        separate: Of forests of losses: whether each algorithm has its own (Vermetten 2025, section 5.3), which takes
-            longer, or one predicts the losses of all.
-        seed: Of all random choices.
+            and "shuffled labels" the best one of another case; "single best" needs no features.
+        confidence: For ratings and cautious forests: required probability that another algorithm is better.
+        default: Safe choice, which needs no justification; by default the single best algorithm.
+        squares: For ratings: whether to include the squares of features.
+        separate: For forests of losses: whether each algorithm has its own forest (Vermetten 2025, section 5.3), which
+            takes longer, or a single forest predicts the losses of all.
+        seed: Seed of all random choices.
         sampling: How features of new problems are computed; see `Selector`.
-        source: What the cases are, for the record.
+        source: Description of the cases, for the record.
 
     Raises:
         ValueError: If an argument is out of range, or there are fewer than two algorithms or functions.
-        ExtraMissing: If it is a forest, and scikit-learn is not installed.
+        ExtraMissing: If a forest is requested and scikit-learn is not installed.
     """
     safe = _checked(cases, kind, confidence, default)
     if kind == "ratings":
@@ -362,7 +362,7 @@ def train(
 
 
 def _checked(cases: Cases, kind: Kind, confidence: float, default: str | None) -> str:
-    """The safe choice; arguments and errors are those of `train`."""
+    """The safe choice; arguments and errors as in `train`."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
     if not 0 <= confidence <= 1:
@@ -377,7 +377,7 @@ def _checked(cases: Cases, kind: Kind, confidence: float, default: str | None) -
 
 
 def _ratings(cases: Cases, *, squares: bool, seed: int) -> tuple[Covariates, Arrays]:
-    """How features are standardized, and the draws of the ratings."""
+    """The standardization of the features, and the draws of the ratings."""
     fitted = fit_conditional(
         Rankings.of(cases.losses[:, np.newaxis], algorithms=cases.algorithms, groups=cases.groups),
         dict(zip(cases.features, cases.values.T, strict=True)),
@@ -389,7 +389,7 @@ def _ratings(cases: Cases, *, squares: bool, seed: int) -> tuple[Covariates, Arr
 
 
 def _forest(kind: Kind, covariates: Covariates, cases: Cases, default: int, *, seed: int, separate: bool) -> Arrays:
-    """What a kind of forest learns; `default` is the number of the safe choice."""
+    """The fitted parameters of a kind of forest; `default` is the index of the safe choice."""
     filled, losses, forest = _filled(covariates, cases.values), cases.losses, _FORESTS[kind]
     if forest.shuffled:
         losses = losses[np.random.default_rng(seed).permutation(len(losses))]

@@ -1,4 +1,4 @@
-"""Whether problems are like those that a selector has learnt from."""
+"""Whether problems are like those of a selector's training."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from polarbear.records import FloatArray
 
 _PERMUTATIONS = 999
 _UNLIKE = 0.05
-"""Sets of problems are unlike if they would differ so much less often than this."""
+"""Significance level at which sets of problems count as unlike each other."""
 
 
 def nearest_distances(points: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
-    """(P,) from each point (P, m) to the nearest one of another group."""
+    """(P,) distance from each point (P, m) to the nearest point of another group."""
     distances = cdist(points, points)
     distances[groups[:, np.newaxis] == groups] = np.inf
     return distances.min(axis=1)
 
 
 def nearest_share(points: FloatArray, groups: NDArray[np.intp], new: FloatArray) -> FloatArray:
-    """(k,) for each new point the share of points that lie as far or farther from the nearest one of another group.
+    """(k,) for each new point, the share of points at least as far from the nearest point of another group.
 
-    A new point counts among them, so that it is at least 1 / (P + 1): a conformal p-value, if groups are exchangeable
-    and about as large as each other.
+    A new point counts among them, so that the share is at least 1 / (P + 1): a conformal p-value, if groups are
+    exchangeable and of similar size.
 
     Args:
-        points: (P, m) on scales that can be compared.
-        groups: (P,) of points that are no news of each other.
-        new: (k, m).
+        points: (P, m) points on comparable scales.
+        groups: (P,) group of each point; points of the same group are not independent.
+        new: (k, m) new points.
     """
     apart = np.sort(nearest_distances(points, groups))
     nearest: FloatArray = np.asarray(cdist(new, points), dtype=np.float64).min(axis=1)
@@ -44,20 +44,20 @@ def shift_probability(
     new_groups: NDArray[np.intp],
     rng: np.random.Generator,
 ) -> float:
-    """The p-value that two sets of points come from the same distribution; small if they do not.
+    """The p-value of the hypothesis that two sets of points have the same distribution; small if they do not.
 
-    A permutation test of the energy distance (Székely and Rizzo 2004) of the groups' means, as points of one group are
-    no news of each other. It has little power against a difference in spread in many dimensions.
+    It is from a permutation test of the energy distance (Székely and Rizzo 2004) of the groups' means, since points of
+    the same group are not independent. The test has little power against a difference in spread in many dimensions.
 
     Args:
-        points: (P, m) on scales that can be compared.
-        groups: (P,) of points that are no news of each other.
-        new: (k, m).
-        new_groups: (k,).
-        rng: Of the permutations.
+        points: (P, m) points on comparable scales.
+        groups: (P,) group of each point; points of the same group are not independent.
+        new: (k, m) points of the second set.
+        new_groups: (k,) group of each of these.
+        rng: Random generator for the permutations.
 
     Raises:
-        ValueError: If there are fewer than two groups on one side.
+        ValueError: If there are fewer than two groups in either set.
     """
     means = np.concatenate([_means(points, groups), _means(new, new_groups)])
     first = np.zeros(len(means))
@@ -73,7 +73,7 @@ def shift_probability(
 
 
 def shift_in_words(probability: float | None) -> str | None:
-    """What to think of before a selector is trusted, by the p-value of `shift_probability`; None: nothing."""
+    """A caution for use of a selector, given the p-value of `shift_probability`; None if there is no reason for one."""
     if probability is None or probability >= _UNLIKE:
         return None
     return (

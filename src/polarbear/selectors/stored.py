@@ -1,4 +1,4 @@
-"""Selectors as files: plain arrays and JSON, which no reader executes."""
+"""Selectors as files: plain arrays and JSON, which are read without executing anything."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _SAID: dict[str, type | tuple[type, ...]] = {
     "trained_on": dict,
     "sampling": dict,
 }
-"""Types of what a file says."""
+"""Types of the values in a file."""
 
 
 def save(selector: Selector, path: str | Path) -> None:
-    """Write a selector to a file of NumPy's format npz, whole or not at all; draws are rounded to float32.
+    """Write a selector to a file of NumPy's format npz, atomically; draws are rounded to float32.
 
     Args:
-        selector: What is written.
-        path: The file, which ends in ``.npz`` by custom.
+        selector: Selector to write.
+        path: Path of the file, by convention with suffix ``.npz``.
     """
     covariates = selector.covariates
     said = {
@@ -73,7 +73,7 @@ def load(path: str | Path) -> Selector:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no selector, or of a newer format.
+        ValueError: If it is not a selector, or of a newer format.
     """
     said, arrays = _parts(path)
     if said.get("format") != _FORMAT:
@@ -112,7 +112,7 @@ def load(path: str | Path) -> Selector:
 
 
 def _parts(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What a file says in plain values, and its arrays."""
+    """The plain values in a file, and its arrays."""
     try:
         with zipfile.ZipFile(path) as file:
             arrays = {name.removesuffix(".npy"): _array(file.read(name)) for name in file.namelist()}

@@ -1,4 +1,4 @@
-"""What policies of switching gain on functions that they have not seen."""
+"""Gains from switching policies on functions outside their training."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from polarbear.validation import whole_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchEvaluation:
-    """What was said at P points by policies that were trained without their functions, and what came true.
+    """Predictions at P points by policies trained without their functions, and what really happened.
 
     Attributes:
         points: The points.
-        horizon: Evaluations after a point that count.
-        chances: (P, T, n) how probable ratings said it is that a way beats staying, within each horizon.
-        looking: (P,) the way with the highest mean rating within the horizon.
-        sure: (P,) how probable it is that its rating is above that of staying.
-        forest: (P, n) the benefit that forests, one for each way, predicted; 0 for staying.
-        constant: (P, n) the mean benefit of the other functions.
+        horizon: Number of evaluations after a point that are considered.
+        chances: (P, T, n) probability, according to ratings, that a way beats staying, within each horizon.
+        looking: (P,) index of the way with the highest mean rating within the horizon.
+        sure: (P,) probability that its rating is above that of staying.
+        forest: (P, n) benefit predicted by forests, one for each way; 0 for staying.
+        constant: (P, n) mean benefit on the other functions.
     """
 
     points: SwitchPoints
@@ -40,20 +40,20 @@ class SwitchEvaluation:
 
     @property
     def benefits(self) -> FloatArray:
-        """(P, k, n) of eq. 5.1 within the horizon."""
+        """(P, k, n) benefits of eq. 5.1 within the horizon."""
         return self.points.benefits()[:, :, self._at]
 
     @property
     def _at(self) -> int:
-        """The horizon's number."""
+        """Index of the horizon."""
         return self.points.horizons.tolist().index(self.horizon)
 
     @property
     def attainable(self) -> FloatArray:
-        """(P, n) the squared error of the best possible prediction of a mean benefit: the noise of a mean of k.
+        """(P, n) squared error of the best possible prediction of a mean benefit: the variance of a mean of k repeats.
 
         Raises:
-            ValueError: If there is one repeat alone.
+            ValueError: If there is only one repeat.
         """
         return self.points.noise()[:, self._at] / self.points.values.shape[1]
 
@@ -62,21 +62,21 @@ class SwitchEvaluation:
         return (predicted - self.benefits.mean(axis=1)) ** 2
 
     def chosen(self, confidence: float) -> NDArray[np.intp]:
-        """(P,) the way that ratings choose: the best-looking one if it is surely better than staying, else staying."""
+        """(P,) index of the way that ratings choose: the best-looking one if its probability suffices, else staying."""
         return np.where(self.sure >= confidence, self.looking, 0)
 
     def gains(self, chosen: NDArray[np.intp]) -> FloatArray:
-        """(P,) the mean benefit of what was chosen at each point."""
+        """(P,) mean benefit of the chosen way at each point."""
         return self.benefits.mean(axis=1)[np.arange(len(chosen)), chosen]
 
     @property
     def by_repeats(self) -> FloatArray:
-        """(P,) what a way gains that is chosen for its mean benefit in the other repeats of the same point.
+        """(P,) benefit of the way with the highest mean benefit in the other repeats of the same point.
 
-        Chosen and valued by the same repeats it would gain too much: the best of several is partly luck.
+        If a way were chosen and valued by the same repeats, its benefit would be biased upwards by selection.
 
         Raises:
-            ValueError: If there is one repeat alone.
+            ValueError: If there is only one repeat.
         """
         self.points.need_repeats("a choice by the other repeats")
         benefits = self.benefits
@@ -95,20 +95,20 @@ def evaluate_policy(
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> SwitchEvaluation:
-    """Judge ratings, forests and constants at points of functions that they have not seen.
+    """Evaluate ratings, forests and constants at points of functions outside their training.
 
     Args:
-        points: What became of branches.
-        horizon: Evaluations after a point that count.
-        features: Of ratings, see `train_policy`; forests have all of them.
-        squares: As of `train_policy`.
-        folds: How often is trained; default once for each function, that is left out.
-        seed: Of all random choices.
-        progress: Called with the number of folds done, and of all.
+        points: Outcomes of branches.
+        horizon: Number of evaluations after a point that are considered.
+        features: Features of ratings, see `train_policy`; forests use all.
+        squares: As in `train_policy`.
+        folds: Number of folds; default one for each function.
+        seed: Seed of all random choices.
+        progress: Function called with the number of folds done, and of all folds.
 
     Raises:
-        ValueError: If there are fewer than three functions or no features, folds are out of range or leave a single
-            function to train on, the horizon is unknown, or as `train_policy`.
+        ValueError: If there are fewer than three functions or no features, folds are out of range or leave only one
+            function for training, the horizon is unknown, or as in `train_policy`.
         ExtraMissing: If scikit-learn is not installed.
     """
     groups, ways = points.groups, len(points.ways)
@@ -148,9 +148,9 @@ def evaluate_policy(
 
 
 def _usable(training: FloatArray, known: FloatArray) -> FloatArray:
-    """Features that vary in the training and are known for a tenth of it or more, standardized; the mean if unknown.
+    """Standardized features that vary in the training and are known for at least a tenth of it; unknown ones are 0.
 
-    So the thesis does, which drops features that are NaN for more than 90 % of samples.
+    This follows the thesis, which drops features that are NaN for more than 90 % of samples.
     """
     covariates = Covariates.of(training, tuple(map(str, range(training.shape[1]))), squares=False)
     kept = (covariates.scale > 0) & (np.isfinite(training).mean(axis=0) >= 0.1)

@@ -1,4 +1,4 @@
-"""Whether to switch in mid-run: what became of branches, and a policy that stays when it is unsure."""
+"""Switching the optimizer in mid-run: outcomes of branches, and a policy that stays if it is unsure."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchPoints:
-    """P points at which runs of one optimizer were left, and what became of the k repeats of n ways to go on.
+    """P points at which runs of one optimizer were branched, and outcomes of k repeats of n ways to continue.
 
     Attributes:
         first: The optimizer.
-        ways: The n ways: ``"stay"`` first, then those that take over.
-        horizons: (T,) evaluations after a point.
-        values: (P, k, T, n) the best value of the run by then, low is good; where `precise`, minus the optimum.
-        precise: Whether the optimum was known everywhere.
-        features: The m features.
-        known: (P, m) of the features, NaN where not known.
-        at: (P,) evaluations at the point.
-        functions: (P,) the function of each; points of one function are no news of each other.
-        instances: (P,) the instance.
+        ways: The n ways to continue: ``"stay"`` first, then the optimizers that may take over.
+        horizons: (T,) numbers of evaluations after a point.
+        values: (P, k, T, n) best value of the run by then, to be minimized; minus the optimum if `precise`.
+        precise: Whether all optima are known.
+        features: Names of the m features.
+        known: (P, m) values of the features; NaN where unknown.
+        at: (P,) number of evaluations at the point.
+        functions: (P,) function of each point; points of the same function are not independent.
+        instances: (P,) instance of each point.
     """
 
     first: str
@@ -51,11 +51,11 @@ class SwitchPoints:
 
     @property
     def groups(self) -> NDArray[np.intp]:
-        """(P,) numbers of the functions, from 0."""
+        """(P,) indices of the functions, from 0."""
         return np.unique(np.array(self.functions), return_inverse=True)[1].reshape(-1)
 
     def among(self, some: NDArray[np.bool_]) -> SwitchPoints:
-        """The points that are true in (P,)."""
+        """The points selected by the mask (P,)."""
         functions, instances = (tuple(np.array(each)[some].tolist()) for each in (self.functions, self.instances))
         return replace(
             self,
@@ -67,7 +67,7 @@ class SwitchPoints:
         )
 
     def rankings(self) -> Rankings:
-        """The ranking of the ways within each horizon, one for each point and repeat: a race over branches."""
+        """The ranking of the ways within each horizon, one per point and repeat: a race over branches."""
         points, repeats = self.values.shape[:2]
         return Rankings.of(
             self.values.reshape(points * repeats, *self.values.shape[2:]),
@@ -78,18 +78,18 @@ class SwitchPoints:
         )
 
     def wins(self) -> FloatArray:
-        """(P, T, n) the share of repeats in which a way beats staying; ties count half."""
+        """(P, T, n) share of repeats in which a way beats staying; ties count half."""
         stay = self.values[..., :1]
         return ((self.values < stay) + 0.5 * (self.values == stay)).mean(axis=1)
 
     def benefits(self) -> FloatArray:
-        """(P, k, T, n) by how much a way is better than staying, from -1 to 1.
+        """(P, k, T, n) benefit of a way over staying, from -1 to 1.
 
         r = (1 - min(a_s, a_r) / max(a_s, a_r)) (2 · 1[a_s < a_r] - 1) (eq. 5.1 of Vermetten 2025), where a_s and a_r
-        are precisions with and without the switch; where they are equal, r is 0, also where both are 0 or infinite.
+        are the precisions with and without the switch; r is 0 where they are equal, even if both are 0 or infinite.
 
         Raises:
-            ValueError: If an optimum is not known: ratios of values would depend on where 0 is.
+            ValueError: If an optimum is unknown, since ratios of values would depend on the zero of their scale.
         """
         if not self.precise:
             raise ValueError("an optimum is not known; benefits are ratios of precisions, wins need none")
@@ -100,32 +100,33 @@ class SwitchPoints:
         return (1 - ratio) * np.where(values < stay, 1.0, -1.0)
 
     def noise(self) -> FloatArray:
-        """(P, T, n) the variance of benefits among the repeats: what no prediction of a single one can get below.
+        """(P, T, n) variance of benefits among the repeats: a lower bound on the error of predicting a single one.
 
         Raises:
-            ValueError: If there is one repeat alone, or as `benefits`.
+            ValueError: If there is only one repeat, or as in `benefits`.
         """
         self.need_repeats("noise of labels")
         return self.benefits().var(axis=1, ddof=1)
 
     def need_repeats(self, what: str) -> None:
-        """Refuse to tell what takes several repeats if there is one alone, by a ValueError that names it."""
+        """Raise a ValueError that names `what` if there is only one repeat, since it takes several."""
         if self.values.shape[1] < 2:
             raise ValueError(f"branches were made once; {what} needs two repeats or more")
 
     def cases(self, horizon: float, loss: Literal["precision", "benefit"] = "precision") -> Cases:
-        """The points as cases of a per-run selection of the way to go on (Vermetten 2025, section 5.3).
+        """The points as cases of a per-run selection of the way to continue (Vermetten 2025, section 5.3).
 
-        The loss is averaged over the repeats. It is log10 of the precision within the horizon, at least 1e-8: a regret
-        is then by how many orders of magnitude a choice falls short, and the thesis' ratio is 10 to the power of minus
-        it. Or it is minus the benefit (eq. 5.1), so that "stay" loses 0.
+        The loss is averaged over the repeats. With "precision" it is log10 of the precision within the horizon, at
+        least 1e-8; the regret is then the number of orders of magnitude by which a choice falls short, and the thesis'
+        ratio is 10 to the power of minus the regret. With "benefit" it is minus the benefit (eq. 5.1), so that "stay"
+        has loss 0.
 
         Args:
-            horizon: Evaluations after a point.
-            loss: Which of the two.
+            horizon: Number of evaluations after a point.
+            loss: Loss to use.
 
         Raises:
-            ValueError: If there is no such horizon, or an optimum is not known.
+            ValueError: If there is no such horizon, or an optimum is unknown.
         """
         if horizon not in self.horizons:
             raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in self.horizons)}")
@@ -140,7 +141,7 @@ class SwitchPoints:
 
     @property
     def unvaried(self) -> bool:
-        """Whether the repeats of staying are all alike: the optimizer has no chance, or cannot be seeded anew."""
+        """Whether the repeats of staying are identical: the optimizer is deterministic, or cannot be reseeded."""
         return self.values.shape[1] > 1 and bool((np.ptp(self.values[..., 0], axis=1) == 0).all())
 
 
@@ -149,17 +150,17 @@ def switch_points(
     horizons: Sequence[float],
     features: Mapping[tuple[RunKey, int], Mapping[str, float]] | None = None,
 ) -> dict[str, SwitchPoints]:
-    """What became of branches, by the optimizer that they leave; without those of which no point is whole.
+    """Collect the outcomes of branches, by the optimizer that they leave; those without a complete point are left out.
 
     Args:
-        branches: The runs of `polarbear.study.branch`. A point at which one is missing or has failed is left out.
-        horizons: Evaluations after a point, increasing.
-        features: What was known at each point, by the key of the recorded run and the number of evaluations, such as of
-            `polarbear.landscape.recent_features`; none by default.
+        branches: Runs of `polarbear.study.branch`. A point at which one is missing or has failed is left out.
+        horizons: Increasing numbers of evaluations after a point.
+        features: Features known at each point, by the key of the recorded run and the number of evaluations, such as
+            those of `polarbear.landscape.recent_features`; default none.
 
     Raises:
-        ValueError: If a run is no branch, features of a point are missing, or horizons are not increasing numbers
-            above 0.
+        ValueError: If a run is not a branch, features of a point are missing, or horizons are not increasing positive
+            numbers.
     """
     times = np.asarray(horizons, dtype=np.float64)
     if times.ndim != 1 or not times.size or not (np.diff(times, prepend=0.0) > 0).all():
@@ -214,14 +215,14 @@ def _points_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchPolicy:
-    """Says whether a run of one optimizer should go on with another: only if it surely gains.
+    """Decides whether a run of one optimizer should switch to another: only if a gain is almost certain.
 
     Attributes:
         first: The optimizer.
-        ratings: Of the ways to go on, within each horizon, conditional on features of the run.
-        confidence: How probable it has to be that another way has a higher rating than staying.
-        cases: (P, c) φ of the points that it has learnt from.
-        groups: (P,) their functions, numbered.
+        ratings: Ratings of the ways to continue, within each horizon, conditional on features of the run.
+        confidence: Required probability that another way has a higher rating than staying.
+        cases: (P, c) φ of the points of the training.
+        groups: (P,) indices of their functions.
     """
 
     first: str
@@ -232,14 +233,14 @@ class SwitchPolicy:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """The ways to go on; ``"stay"`` first."""
+        """The ways to continue, ``"stay"`` first."""
         return self.ratings.names
 
     def chances(self, values: ArrayLike) -> FloatArray:
-        """(p, T, n) how probable it is that each way beats staying within each horizon; 0.5 for staying itself.
+        """(p, T, n) probability that each way beats staying within each horizon; 0.5 for staying itself.
 
         Args:
-            values: (p, m) features, NaN where not known.
+            values: (p, m) features, NaN where unknown.
         """
         draws, covariates = self.ratings.draws, self.ratings.covariates
         phi = covariates.phi(within(covariates, self.cases, np.asarray(values, dtype=np.float64)))
@@ -253,12 +254,12 @@ class SwitchPolicy:
         return np.concatenate(found)
 
     def selector(self, horizon: float) -> Selector:
-        """The policy within one horizon, a `Selector` that stays unless another way is surely better.
+        """The policy within one horizon: a `Selector` that stays unless another way is better with high probability.
 
         Its `choose` takes features of runs, and `polarbear.selectors.save` writes it to a plain file.
 
         Raises:
-            ValueError: If it knows no such horizon.
+            ValueError: If the policy has no such horizon.
         """
         times = self.ratings.times.tolist()
         if horizon not in times:
@@ -285,17 +286,17 @@ def train_policy(
     squares: bool = True,
     seed: int = 0,
 ) -> SwitchPolicy:
-    """Learn when to switch, from rankings of all ways to go on.
+    """Learn when to switch, from rankings of all ways to continue.
 
     Args:
-        points: What became of branches, with features.
-        features: Which features take part; default all. The fit takes time and memory with the square of their number.
-        confidence: How probable it has to be that another way is better than staying.
-        squares: Whether the squares of features take part.
-        seed: Of all draws.
+        points: Outcomes of branches, with features.
+        features: Features to use; default all. The fit takes time and memory quadratic in their number.
+        confidence: Required probability that another way is better than staying.
+        squares: Whether to include the squares of features.
+        seed: Seed of all draws.
 
     Raises:
-        ValueError: If the confidence is no probability, there is no such feature, or as
+        ValueError: If the confidence is not a probability, there is no such feature, or as in
             `polarbear.inference.fit_conditional`.
     """
     if not 0 <= confidence <= 1:

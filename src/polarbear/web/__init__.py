@@ -1,4 +1,4 @@
-"""The analyzer in the browser: pages of views, each of which is a value, an address and Python that makes the same."""
+"""The analyzer in the browser: pages of views; each view is a value, an address and Python code that reproduces it."""
 
 from polarbear.web.kind import PAGES, Shown, view
 from polarbear.web.pages import views_of

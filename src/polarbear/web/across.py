@@ -1,4 +1,4 @@
-"""A number of every algorithm on every function or dimension, as one of several charts."""
+"""One number per algorithm and function or dimension, as one of several charts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def charted(
     order: Sequence[str],
     column_label: str = "function",
 ) -> Figure:
-    """The chart of that name; where a number is unknown or infinite, the rank is the last."""
+    """The chart of that name; unknown and infinite numbers share the last rank."""
     from scipy.stats import rankdata
 
     if chart == "ranks":

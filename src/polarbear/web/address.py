@@ -1,4 +1,4 @@
-"""Addresses of pages: a view, and how it is looked at."""
+"""Addresses of pages: a view, and how it is displayed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from polarbear.web.views import View
 
 @dataclass(frozen=True)
 class Address:
-    """A page as it is looked at.
+    """A page and how it is displayed.
 
     Attributes:
         page: One of the `PAGES`.
-        view: The view on it.
-        look: Which of `LOOKS` are given.
+        view: View on the page.
+        look: Values of those `LOOKS` that are given.
     """
 
     page: str
@@ -33,7 +33,7 @@ class Address:
 
     @classmethod
     def of(cls, path: str, search: str, studies: tuple[str, ...]) -> Address:
-        """The page at a path, with the parameters of a query; by default the first page, its first view and study.
+        """The page at a path, with the parameters of a query; by default the first page, with its first view and study.
 
         Raises:
             ValueError: If there is no such page or view, or a parameter is unknown.
@@ -53,32 +53,32 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address."""
+        """The address as text."""
         return self.view.url + (f"&{urlencode(self.look, quote_via=quote)}" if self.look else "")
 
     @property
     def of_settings(self) -> str:
-        """The address of the page of settings."""
+        """The address of the settings page."""
         return f"/settings?{self.url.partition('?')[2]}"
 
     def file(self, ending: str) -> str:
-        """The address of the view as a file."""
+        """The address of the view as a file with this suffix."""
         return f"/file{self.view.url.replace('?', f'.{ending}?', 1)}"
 
     def on(self, page: str, kind: str) -> str:
-        """The address of another view of the same study, with the parameters that both have."""
+        """The address of another view of the same study, with the parameters that both views share."""
         other = replace(self.view, kind=kind, params={}, scales={})
         shared = {name: text for name, text in self.view.params.items() if name in other.of_kind.controls}
         look = {name: text for name, text in self.look.items() if name == "theme"}
         return Address(page, replace(other, params=shared), look).url
 
     def opening(self, study: str) -> str:
-        """The address of what another study holds."""
+        """The address of the contents of another study."""
         view = View("loaded", study, settings=self.view.settings)
         return replace(self, page="overview", view=view, look={"theme": "dark"} if self.dark else {}).url
 
     def with_look(self, **given: str) -> str:
-        """The same address looked at otherwise; what is empty is left out."""
+        """The address with other looks; empty ones are left out."""
         look = {name: text for name, text in {**self.look, **given}.items() if text}
         return replace(self, look=look).url
 
@@ -88,12 +88,12 @@ class Address:
         return self.look.get("theme") == "dark"
 
     def drawn(self, figure: Figure) -> dict[str, Any]:
-        """The figure as plotly's, with coordinates as bytes: ten times as fast to write as decimal numbers."""
+        """The figure as a plotly figure, with coordinates as bytes: ten times as fast to write as decimal numbers."""
         drawn = draw(figure, dark=self.dark, letters=self.view.settings.size.letters)
         packed = [{name: _bytes(trace[name]) for name in ("x", "y")} for trace in drawn["data"]]
         return drawn | {"data": [trace | each for trace, each in zip(drawn["data"], packed, strict=True)]}
 
 
 def _bytes(numbers: list[float | None]) -> dict[str, str]:
-    """A typed array as plotly.js takes it, NaN where a number is unknown."""
+    """A typed array for plotly.js, with NaN for unknown numbers."""
     return {"dtype": "f8", "bdata": b64encode(np.array(numbers, dtype="<f8").tobytes()).decode()}

@@ -1,7 +1,7 @@
-"""The pages in the browser: what a control changes is the address, and what is shown follows from the address alone."""
+"""The pages in the browser: controls change the address only, and the address alone determines what is shown."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnusedFunction=false
-# (dash declares its components and callbacks without types)
+# (Dash declares its components and callbacks without types)
 from __future__ import annotations
 
 import json
@@ -26,18 +26,18 @@ from polarbear.web.waiting import answer_waiting, waiting
 from polarbear.web.work import Job, Work
 
 _REFRESH = 3_000
-"""Milliseconds between looks at the disk, for a race that is running."""
+"""Interval, in milliseconds, at which the studies of running races are checked for changes on disk."""
 PATIENCE = 0.7
-"""Seconds after which work that is not done is shown to be under way."""
+"""Seconds after which unfinished work is shown as being in progress."""
 
 
 def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PATIENCE) -> Dash:
     """The application that shows these studies.
 
     Args:
-        sources: The studies.
-        uploads: Takes what visitors send.
-        patience: Seconds after which work that is not done is shown to be under way; None waits for all of it.
+        sources: Studies to show.
+        uploads: Store of the files that visitors send.
+        patience: Seconds after which unfinished work is shown as being in progress; None always waits for it.
     """
     work = Work()
     assets = str(Path(__file__).parent / "assets")
@@ -60,10 +60,10 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
 
 
 def _answer_addresses(app: Dash, sources: Sources, work: Work, patience: float | None) -> None:
-    """Show the page of an address, and show it anew when its study has changed."""
+    """Show the page of an address, and show it again when its study has changed."""
 
     def begun(path: str, search: str, now: str) -> Any:
-        """The page if it is made soon, else how far it is."""
+        """The page if it is ready soon, else the progress of the work on it."""
         try:
             job = work.begin(lambda: _page(path, search, sources))
         except FAULTS as fault:
@@ -99,7 +99,7 @@ def _answer_addresses(app: Dash, sources: Sources, work: Work, patience: float |
 
 
 def _answer_controls(app: Dash, sources: Sources) -> None:
-    """Go to the address that controls say."""
+    """Go to the address that the controls describe."""
 
     @app.callback(
         Output("address", "href"),
@@ -112,7 +112,7 @@ def _answer_controls(app: Dash, sources: Sources) -> None:
     def change(values: list[Any], ids: list[dict[str, str]], path: str, search: str) -> Any:
         try:
             address = _address(path, search, sources)
-        except FAULTS:  # the page says what is wrong with its address
+        except FAULTS:  # the page itself reports what is wrong with its address
             return no_update
         given = {each["name"]: value for each, value in zip(ids, values, strict=True)}
         changed = _changed(address, given, sources)
@@ -134,7 +134,7 @@ def _page(path: str, search: str, sources: Sources) -> Any:
 
 
 def _made(job: Job, work: Work) -> Any:
-    """The page that a job has made, or what became of it."""
+    """The page made by a job, or the reason why there is none."""
     work.forget(job)
     try:
         return _lost("This was cancelled. Load the page to begin again.") if job.cancelled else job.result
@@ -143,7 +143,7 @@ def _made(job: Job, work: Work) -> Any:
 
 
 def _address(path: str | None, search: str | None, sources: Sources) -> Address:
-    """What a browser's address says; on the page of settings, of the first page with these settings."""
+    """The address that a browser's address means; for the settings page, that of the first page with these settings."""
     return Address.of("/" if _is_settings(path) else path or "/", search or "", sources.names)
 
 
@@ -152,7 +152,7 @@ def _is_settings(path: str | None) -> bool:
 
 
 def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Address | None:
-    """The address after controls have changed; None if they say what it says."""
+    """The address after controls have changed; None if it is the same."""
     view = address.view
     params = {name: list(of.names(view.params[name])) for name, of in _several(view) if name in view.params}
     shown = {**_defaults(address, sources), **view.params, **params, **view.scales, **address.look, "study": view.study}
@@ -171,13 +171,13 @@ def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Addre
 
 
 def _several(view: View) -> Iterator[tuple[str, Opened]]:
-    """Parameters that are any number of names."""
+    """The parameters that take any number of names."""
     controls = view.of_kind.controls.items()
     return ((name, of) for name, of in controls if isinstance(of, Opened) and of.several)
 
 
 def _defaults(address: Address, sources: Sources) -> dict[str, str]:
-    """What controls stand at before anything is chosen."""
+    """The values of controls before anything is chosen."""
     kind = address.view.of_kind
     try:
         source = address.view.source(sources)
@@ -192,7 +192,7 @@ def _defaults(address: Address, sources: Sources) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A control's value in an address; numbers alike however they are written, several names as JSON."""
+    """The value of a control as text in an address; numbers in a canonical form, several names as JSON."""
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False) if value else ""
     text = "" if value in (None, AS_USUAL) else str(value)
@@ -203,7 +203,7 @@ def _text(value: Any) -> str:
 
 
 def _seen(path: str, search: str, sources: Sources) -> str:
-    """When the study of an address was changed last; as text, since nanoseconds are more than browsers count."""
+    """Time of the last change of an address's study, as text, since browsers cannot represent nanoseconds exactly."""
     try:
         view = _address(path, search, sources).view
         return str(sources.stamp(view.study, *view.settings.beside))
@@ -212,13 +212,13 @@ def _seen(path: str, search: str, sources: Sources) -> str:
 
 
 def _lost(why: object) -> Any:
-    """A page that says what is wrong."""
+    """A page that reports an error."""
     back = html.Header([html.Div("polarbear", className="brand"), html.Nav([dcc.Link("Overview", href="/")])])
     return html.Div([back, message(why)], className="shell")
 
 
 def _side(address: Address, sources: Sources) -> Any:
-    """The sidebar; on the first page with a place to drop files on, and a link that saves what was imported here."""
+    """The sidebar; on the overview also a drop zone for files, and a link to save a study imported here."""
     side, study = sidebar(address, sources), address.view.study
     if address.page == "overview":
         side.children = [*side.children, drop_zone()]

@@ -106,7 +106,7 @@ def _sensitivity(assessment: Assessment) -> TargetSensitivity:
     """The sensitivity to targets of the algorithms that ran on all problems.
 
     Raises:
-        ValueError: If there is none, or an optimum is not known.
+        ValueError: If there is no such algorithm, or an optimum is unknown.
     """
     cells = assessment.subject.cells
     names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
@@ -118,11 +118,11 @@ def _sensitivity(assessment: Assessment) -> TargetSensitivity:
 
 
 def shares_in(text: str) -> tuple[float, ...]:
-    """The shares at which lines were asked for; errors as of `numbers_in`."""
+    """The shares at which lines were requested; errors as in `numbers_in`."""
     shares = numbers_in(text, "lines")
     return () if shares is None else (*shares.tolist(),)
 
 
 def scope_of(dimension: str) -> str:
-    """What a view of a dimension covers, for titles."""
+    """The scope of a view of a dimension, for titles."""
     return "all functions" if dimension == "any" else f"{dimension}-D"

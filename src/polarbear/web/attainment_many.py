@@ -1,4 +1,4 @@
-"""Attainment functions beyond one of one function: pooled, against a portfolio, of second order, their level curves."""
+"""Further attainment functions: pooled, against a portfolio, of second order, and their level curves."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def levels(assessment: Assessment, problem: Problem, level: Level) -> Shown:
 
 
 def _level(share: float) -> Callable[..., FloatArray]:
-    """The value that a share of runs attained, along an axis."""
+    """A function that computes the value attained by a share of runs, along an axis."""
 
     def at(samples: FloatArray, axis: int = 0) -> FloatArray:
         count = samples.shape[axis]
@@ -164,10 +164,10 @@ def _known(values: FloatArray) -> FloatArray:
 def _common(
     assessment: Assessment, dimension: str, group: str, points: int, *algorithms: str
 ) -> tuple[FloatArray, FloatArray, list[Cell]]:
-    """Budgets, precisions and the problems of a group; all of the algorithms ran on each.
+    """Budgets, precisions and the problems of a group, on each of which all of the algorithms ran.
 
     Raises:
-        ValueError: If one of them did not, or precisions are not known.
+        ValueError: If an algorithm did not run on one of them, or precisions are unknown.
     """
     cells = [cell for cell in within(assessment, dimension).subject.cells if group in (ALL, cell.group)]
     if not cells:

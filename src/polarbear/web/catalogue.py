@@ -1,4 +1,4 @@
-"""What a library holds: which of its data sets have runs of which algorithms on which problems."""
+"""The contents of a library: which of its data sets have runs of which algorithms on which problems."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Holding:
     """The runs of an algorithm on a function in a dimension in a data set.
 
     Attributes:
-        name: The data set's.
-        source: The formats that it came in.
-        suite: The suite, empty if unknown.
-        algorithm: The algorithm.
-        function: The function.
-        dimension: Number of variables, 0 if unknown.
-        runs: How many.
+        name: Name of the data set.
+        source: Formats from which it was imported.
+        suite: Name of the suite; empty if unknown.
+        algorithm: Name of the algorithm.
+        function: Name of the function.
+        dimension: Number of variables; 0 if unknown.
+        runs: Number of runs.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What a library holds.
+    """The contents of a library.
 
     Attributes:
-        folder: The library's.
-        holdings: All of it.
-        unread: What could not be read, and why, by name.
+        folder: Folder of the library.
+        holdings: All holdings.
+        unread: Data sets that could not be read: name and reason.
     """
 
     folder: Path
@@ -58,10 +58,10 @@ class Catalogue:
 
 
 def data_sets(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Names and paths of what lies in a library's folder; links that lead out of it are passed over.
+    """Names and paths of the contents of a library's folder; links that lead out of it are skipped.
 
-    A folder that `polarbear.store.Library` keeps has its data sets, by name and version; any other its files and
-    folders.
+    For a folder managed by `polarbear.store.Library` these are its data sets, by name and version; for any other, its
+    files and folders.
 
     Raises:
         StudyError: If an entry of the library is damaged.
@@ -80,8 +80,8 @@ def catalogue_of(folder: str | Path, paths: Iterable[tuple[str, Path, int]] | No
     """The catalogue of a library.
 
     Args:
-        folder: The library's folder.
-        paths: Names and paths of its data sets, and when each was changed last; default all in the folder.
+        folder: Folder of the library.
+        paths: Names, paths and times of the last change of its data sets; default all in the folder.
     """
     holdings: list[Holding] = []
     unread: dict[str, str] = {}
@@ -99,7 +99,7 @@ def catalogue_of(folder: str | Path, paths: Iterable[tuple[str, Path, int]] | No
 
 @lru_cache(_KEPT)
 def _contents(path: Path, _stamp: int) -> tuple[str, tuple[tuple[tuple[str, str, str, int], int], ...]]:
-    """The formats that a data set came in, and how many runs it has by suite, algorithm, function and dimension."""
+    """The formats of a data set, and its number of runs by suite, algorithm, function and dimension."""
     counts: Counter[tuple[str, str, str, int]] = Counter()
     if store.exists(path):
         with store.open(path) as study:

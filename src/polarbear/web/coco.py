@@ -44,7 +44,7 @@ ALL = "all functions"
 
 
 def _groups(assessment: Assessment) -> list[str]:
-    """All functions together, and each group."""
+    """A name for all functions together, then the names of the groups."""
     return [ALL, *dict.fromkeys(cell.group for cell in assessment.subject.cells if cell.group)]
 
 
@@ -147,21 +147,21 @@ def _tables(assessment: Assessment) -> list[RuntimeTable]:
 
 @kept
 def of_function(assessment: Assessment, function: str) -> Assessment:
-    """The assessment of one of the `functions` in all dimensions."""
+    """The assessment of one of the `functions` over all dimensions."""
     own = tuple(cell for cell in assessment.subject.cells if f"{cell.suite} {cell.label}".strip() == function)
     return Assessment(replace(assessment.subject, cells=own))
 
 
 @kept
 def _to(assessment: Assessment, target: float) -> Assessment:
-    """The same runs with one target."""
+    """The assessment of the same runs with a single target."""
     subject = assessment.subject
     return Assessment(with_targets(subject, {where: [target] for where in targets_of(subject)}))
 
 
 @kept
 def _by_targets(assessment: Assessment, targets: str, count: int) -> Assessment:
-    """The same runs with other targets."""
+    """The assessment of the same runs with other targets."""
     if targets == "budget":
         table = budget_based_targets(assessment)
     else:

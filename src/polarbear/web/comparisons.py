@@ -1,4 +1,4 @@
-"""How algorithms compare: tests of pairs, ratings, rankings, and what each adds to a portfolio."""
+"""Comparisons of algorithms: pairwise tests, ratings, rankings, and contributions to a portfolio."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
 
 
 def _compare_on(assessment: Assessment, problem: str, compared: str, at: float, **how: Any) -> Comparison:
-    """The comparison on one problem alone, which takes less than that on all.
+    """The comparison on a single problem, which takes less time than on all.
 
     Raises:
         ValueError: If an algorithm did not run on the problem.
@@ -219,7 +219,7 @@ def _compare_on(assessment: Assessment, problem: str, compared: str, at: float, 
 
 
 def _compare(assessment: Assessment, compared: str, at: float = 0, misses: str = "last", **how: Any) -> Comparison:
-    """The comparison, of which several views show parts; `how` as `compare` takes it, misses where they can be."""
+    """A comparison, parts of which several views show; `how` are options of `compare`, `misses` where runs may fail."""
     if compared == "values at a budget":
         return _comparison(assessment, budget=at, **how)
     given: dict[str, Any] = {"target": at, "misses": misses} if compared == "runtimes to a target" else {}
@@ -230,7 +230,7 @@ def _deep_on_several(comparison: Comparison, epsilon: float, draws: int, criteri
     """The ranks of a deep statistical comparison.
 
     Raises:
-        ValueError: If all algorithms ran on one problem alone.
+        ValueError: If all algorithms ran on a single problem only.
     """
     if len(comparison.cells) < 2:
         raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
@@ -242,7 +242,7 @@ _comparison = kept(compare)
 
 @kept
 def _deep_ranking(comparison: Comparison, epsilon: float, draws: int, criterion: Any, alpha: float) -> DeepRanking:
-    """Where differences of centres count only beyond ε, medians order; mean ranks have no unit to compare it with."""
+    """If differences of centres count only beyond ε, medians determine the order, since mean ranks have no unit."""
     return deep_ranking(
         comparison.samples,
         criterion=criterion,

@@ -1,7 +1,7 @@
-"""What pages are made of."""
+"""Components of pages."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# (dash declares its components without types)
+# (Dash declares its components without types)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ from polarbear.web.pages import views_of
 from polarbear.web.sources import Sources
 
 FAULTS = (ValueError, OSError, StudyError, ExtraMissing)
-"""What is said in place of what was asked for."""
+"""Errors whose message is shown in place of what was requested."""
 FORMATS = ("svg", "pdf", "png", "eps")
 
 
 class TableFormat(NamedTuple):
-    """A format of tables: its name, its media type."""
+    """A format of tables: its name and media type."""
 
     name: str
     media: str
@@ -37,27 +37,27 @@ TABLES = {
     "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8"),
     "md": TableFormat("Markdown", "text/markdown; charset=utf-8"),
 }
-"""Formats of tables by their endings."""
+"""Formats of tables by suffix."""
 AS_USUAL = "as usual"
-"""Of an axis: its own scale."""
+"""Choice of an axis's own scale."""
 MOST_ROWS = 100
-"""Rows of a table that a page shows."""
+"""Maximum number of rows of a table on a page."""
 
 
 def written(data: Data, ending: str, digits: int) -> str:
-    """A table in one of the formats; LaTeX and Markdown, which people read, have so many digits."""
+    """A table in one of the formats; in LaTeX and Markdown, which people read, numbers have this many digits."""
     if ending in ("tex", "md"):
         return (data.latex if ending == "tex" else data.markdown)(digits=digits)
     return data.csv() if ending == "csv" else data.json()
 
 
 def message(text: object) -> Any:
-    """What is wrong, and what to do."""
+    """A message about what is wrong, and what to do."""
     return html.Div(str(text), className="caution", role="alert", id="message")
 
 
 def header(address: Address, sources: Sources, current: str = "") -> Any:
-    """Pages, and which study is looked at."""
+    """Links to the pages, and the choice of the study."""
     current = current or address.page
     links = [
         dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == current))
@@ -87,7 +87,7 @@ def _current(yes: bool) -> str:
 
 
 def labelled(label: str, control: Any) -> Any:
-    """A control with its label; dropdowns name their value alone, so that the label is that of a group around it."""
+    """A control with its label; dropdowns only announce their value, so the label is that of a group around them."""
     if isinstance(control, dcc.Dropdown):
         named = {"role": "group", "aria-label": label}
         return html.Div([html.Span(label), control], className="control", **named)
@@ -107,7 +107,7 @@ def _typed(name: str, value: object, *, number: bool = False) -> Any:
 
 
 def sidebar(address: Address, sources: Sources) -> Any:
-    """The views of a page, and the parameters of the one that is shown."""
+    """The views of a page, and the parameters of the current one."""
     views = [
         html.Li(dcc.Link(k.title, href=address.on(k.page, k.name), className=_current(k.name == address.view.kind)))
         for k in views_of(address.page)
@@ -126,7 +126,7 @@ def _controls(address: Address, sources: Sources) -> list[Any]:
     try:
         source, given = address.view.source(sources), address.view.params
         return [_control(name, of, given.get(name), source, sources) for name, of in kind.controls.items()]
-    except FAULTS:  # the message stands in the middle of the page
+    except FAULTS:  # the message is shown in the main part of the page
         return []
 
 
@@ -153,7 +153,7 @@ def _control(name: str, control: Control, given: str | None, source: Any, source
 
 
 def main(address: Address, sources: Sources) -> Any:
-    """What a view shows, with its data, its files and its code; or what is wrong."""
+    """The contents of a view with its data, files and code, or an error message."""
     view = address.view
     kind = view.of_kind
     heading = [html.H1(kind.title), html.P(kind.summary, className="note")]
@@ -215,7 +215,7 @@ def _table(data: Data, address: Address, opens: str, *, folded: bool) -> list[An
 
 
 def _head(name: str, address: Address) -> Any:
-    """The heading of a column, which sorts by it."""
+    """The heading of a column, which sorts by the column."""
     by = address.look.get("sort", "")
     arrow, order = {name: (" ↑", "ascending"), f"-{name}": (" ↓", "descending")}.get(by, ("", "none"))
     link = dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
@@ -223,7 +223,7 @@ def _head(name: str, address: Address) -> Any:
 
 
 def _chosen(data: Data, address: Address) -> Sequence[tuple[Any, ...]]:
-    """The rows that hold the text looked for, sorted; numbers before text, what is unknown last."""
+    """The rows that contain the search text, sorted: numbers before text, unknown values last."""
     rows = data.rows
     if words := address.look.get("find", "").lower():
         rows = [row for row in rows if any(words in str(cell).lower() for cell in row)]

@@ -1,4 +1,4 @@
-"""Whether the posterior may be believed."""
+"""Whether the posterior can be trusted."""
 
 from __future__ import annotations
 

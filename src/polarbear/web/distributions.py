@@ -202,7 +202,7 @@ def runtime_ratios(assessment: Assessment, dimension: Dimension, target: OneTarg
 
 
 def _erts(assessment: Assessment, dimension: str, target: list[float]) -> dict[str, FloatArray]:
-    """By algorithm, (functions,) expected runtimes to a target; inf where it was not reached, or not run."""
+    """For each algorithm, (functions,) expected runtimes to a target; inf where it was missed or not run."""
     subject = within(assessment, dimension).subject
     table = {(cell.suite, cell.function, cell.dimension): target for cell in subject.cells}
     part = Assessment(with_targets(subject, table))
@@ -213,7 +213,7 @@ def _erts(assessment: Assessment, dimension: str, target: list[float]) -> dict[s
 
 
 def _areas(values: dict[str, FloatArray]) -> dict[str, float]:
-    """The area below each distribution function between the extremes of all values; log scale if all are positive."""
+    """The area below each distribution function over the range of all values; on a log scale if all are positive."""
     every = np.concatenate(list(values.values()))
     finite = every[np.isfinite(every)]
     if not finite.size or finite.min() == finite.max():

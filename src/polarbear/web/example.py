@@ -1,4 +1,4 @@
-"""Example data: a few optimizers on a few functions of BBOB, run when somebody asks for them, and raced."""
+"""Example data: a few optimizers on a few BBOB functions, run on request, and a race on these runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TIMES = np.array([30.0, 60.0, 100.0, 200.0])
 
 
 def make_example(folder: Path) -> tuple[Path, Path]:
-    """Run the example: the same data each time, in a second or two.
+    """Run the example, which takes a second or two and gives the same data each time.
 
     Returns:
-        In the folder, the study of all runs and that of a race on them.
+        Paths in the folder of the study with all runs and of the study of a race on them.
 
     Raises:
         OSError: If they cannot be written.

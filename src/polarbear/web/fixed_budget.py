@@ -1,4 +1,4 @@
-"""How good algorithms are after a budget."""
+"""The quality of algorithms after a budget."""
 
 from __future__ import annotations
 
@@ -173,14 +173,14 @@ def parameter_over_targets(assessment: Assessment, problem: Problem, algorithm: 
 
 
 def best_values(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
-    """(runs, budgets) best values, not below what precisions are measured to; NaN before a run's first value."""
+    """(runs, budgets) best values, floored at the smallest measured precision; NaN before a run's first value."""
     best = values_at(cell.curves(name), budgets)
     best = np.maximum(best, cell.precisions.low) if cell.knows_optima else best
     return np.where(np.isfinite(best), best, np.nan)
 
 
 def _values_within(assessment: Assessment, problem: str, budget: str) -> Samples:
-    """The best value of every run within a budget; inf where it has none."""
+    """The best value of every run within a budget; inf if it has none."""
     cell = cell_of(assessment, problem)
     within = budget_in(budget, cell.longest)
     values = {name: best_values(cell, name, np.array([within]))[:, 0] for name in cell.trials}
@@ -190,10 +190,10 @@ def _values_within(assessment: Assessment, problem: str, budget: str) -> Samples
 
 
 def _logged(cell: Cell, algorithm: str, parameter: str) -> str:
-    """The parameter of that name, or the first that the algorithm logged.
+    """The name of the parameter if the algorithm logged it, by default its first one.
 
     Raises:
-        ValueError: If it logged none, or not this one.
+        ValueError: If it logged no parameter, or not this one.
     """
     names = parameter_names(cell.trials[algorithm].runs) if algorithm in cell.trials else ()
     if not names:

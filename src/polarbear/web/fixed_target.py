@@ -1,4 +1,4 @@
-"""How long algorithms take to reach targets."""
+"""The time that algorithms take to reach targets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def average_runtime(
 ) -> Shown:
     """PAR-c, ERT, SP1, median or mean of runtimes to each target, with quantiles, a standard deviation or single runs.
 
-    With a budget of your own, as if no run had been given more.
+    With an own budget, runs are treated as if none had been given more.
     """
     name = f"PAR-{penalty:g}" if statistic == "PAR-c" else statistic
     cut = budget_in(budget, np.inf)
@@ -145,7 +145,7 @@ def runtime_difference(
 
 
 def placeless(table: Data) -> Data:
-    """A table about one problem, without its first three columns, which name the problem."""
+    """A table about one problem, without its first three columns, which identify the problem."""
     return Data(table.name, table.columns[3:], tuple(row[3:] for row in table.rows))
 
 
@@ -167,7 +167,7 @@ def cell_with_targets(assessment: Assessment, problem: str) -> tuple[Cell, Float
     """A problem and its targets, easiest first.
 
     Raises:
-        ValueError: If it has none.
+        ValueError: If it has no targets.
     """
     cell = cell_of(assessment, problem)
     if cell.targets is None:
@@ -186,7 +186,7 @@ def _over_targets(
     probability: float = 0.5,
     budget: float = np.inf,
 ) -> Shown:
-    """A statistic of the runtimes to every target of a problem, of runs that end after the budget."""
+    """A statistic of the runtimes to every target of a problem, with runs cut off at the budget."""
     cell, targets = cell_with_targets(assessment, problem)
     at = np.flip(targets)
     known = alone(assessment, problem).hits
@@ -224,7 +224,7 @@ def _target_label(cell: Cell) -> str:
 
 
 def _runtimes_to(assessment: Assessment, problem: str, target: str) -> Samples:
-    """The runtimes of all runs to a target; by default the hardest that a run of every algorithm reached."""
+    """The runtimes of all runs to a target; by default the hardest target that every algorithm reached in some run."""
     cell, targets = cell_with_targets(assessment, problem)
     if (level := number_in(target, "target")) is None:
         hits = alone(assessment, problem).hits

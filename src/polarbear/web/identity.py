@@ -1,4 +1,4 @@
-"""Which runs are looked at, and which of their attributes make an algorithm."""
+"""Which runs are considered, and which of their attributes define an algorithm."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from polarbear.records import Run, RunKey
 
 ALGORITHM = "algorithm"
 ALWAYS = (ALGORITHM, "suite", "function", "dimension", "instance", "seed")
-"""Attributes that every run has; others are parameters that stay as they are while it runs."""
+"""Attributes that every run has; all others are parameters that are constant over a run."""
 
 
 def together(studies: Mapping[str, Sequence[Run]]) -> list[Run]:
-    """The runs of several studies; an algorithm that an earlier one has as well gets the study's name, "CMA-ES (mine)".
+    """The runs of several studies; an algorithm that an earlier study also has is renamed, as in "CMA-ES (mine)".
 
     Args:
-        studies: The runs of each, by its name.
+        studies: Runs of each study, by its name.
     """
     runs, taken = list[Run](), set[str]()
     for study, own in studies.items():
@@ -36,7 +36,7 @@ def together(studies: Mapping[str, Sequence[Run]]) -> list[Run]:
 
 
 def attributes(runs: Iterable[Run]) -> tuple[str, ...]:
-    """The attributes that all runs have, first those that always are there."""
+    """The attributes that all runs have, those of `ALWAYS` first."""
     logged: dict[str, None] | None = None
     for run in runs:
         own = _constants(run)
@@ -45,14 +45,14 @@ def attributes(runs: Iterable[Run]) -> tuple[str, ...]:
 
 
 def identified(runs: Sequence[Run], by: Sequence[str]) -> list[Run]:
-    """The runs with names of algorithms made of attributes, such as "CMA-ES, instance 3".
+    """The runs with algorithm names composed of attributes, such as "CMA-ES, instance 3".
 
     Args:
-        runs: The runs.
-        by: Among their `attributes`.
+        runs: Runs to rename.
+        by: Some of their `attributes`.
 
     Raises:
-        ValueError: If a run lacks one, or two runs on the same instance with the same seed get the same name.
+        ValueError: If a run lacks an attribute, or two runs on the same instance with the same seed get the same name.
     """
     if tuple(by) == (ALGORITHM,):
         return list(runs)
@@ -81,7 +81,7 @@ def _of(run: Run) -> Mapping[str, str]:
 
 
 def _constants(run: Run) -> dict[str, float]:
-    """Parameters that were logged and never changed."""
+    """Logged parameters that never changed."""
     if run.parameters is None:
         return {}
     logged = {name: column[np.isfinite(column)] for name, column in run.parameters.values.items()}

@@ -1,4 +1,4 @@
-"""Kinds of views: a function each, whose annotations say what it is made from and what can be chosen."""
+"""Kinds of views: functions whose annotations declare what a view is made from and what can be chosen."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 _KEPT = 200
-"""Results of one kind that are kept of one assessment."""
+"""Maximum number of results of one kind that are cached for an assessment."""
 EVERY = "all"
-"""Of a dimension: all of them."""
+"""Choice of all dimensions."""
 MOST_LISTED = 12
-"""Choices that a message names."""
+"""Maximum number of choices listed in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a view shows.
+    """The contents of a view.
 
     Attributes:
-        data: Its numbers; a table, if there is no figure.
-        figure: The figure, if there is one.
-        text: What it says, in words.
-        opens: The column of its table that names studies, which can be opened.
+        data: Numbers of the figure; a table if there is no figure.
+        figure: Figure, if there is one.
+        text: Text shown with the figure or table.
+        opens: Column of the table with names of studies that can be opened.
     """
 
     data: Data
@@ -50,7 +50,7 @@ class Shown:
     opens: str = ""
 
     def _repr_html_(self) -> str:
-        """It in a notebook: what it says, its figure and its table."""
+        """Represent the view in a notebook by its text, figure and table."""
         _, tag, drawn = self.figure.svg().partition("<svg") if self.figure else ("", "", "")
         table = html_table(self.data.columns, ([shown(cell) for cell in row] for row in self.data.rows))
         said = f"<p>{escape(self.text)}</p>" if self.text else ""
@@ -64,16 +64,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A parameter that is one of several texts, which depend on what is loaded; the first is its default."""
+    """A parameter with a list of allowed texts, which depend on what is loaded; the first is the default."""
 
     label: str
     choices: Callable[[Any], Sequence[str]]
 
     def convert(self, text: str | None, source: Any) -> str:
-        """The text if it is among the choices, by default the first.
+        """Return the text if it is among the choices, by default the first.
 
         Raises:
-            ValueError: If it is not, or there is nothing to choose.
+            ValueError: If it is not, or there are no choices.
         """
         known = list(self.choices(source))
         if not known:
@@ -88,7 +88,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A parameter that is a number from `low` to `high`; with a slider if it is said so."""
+    """A parameter that is a number from `low` to `high`, optionally with a slider."""
 
     label: str
     low: float
@@ -98,10 +98,10 @@ class Number:
     slider: bool = False
 
     def convert(self, text: str | None, source: Any) -> float:  # noqa: ARG002
-        """The number that the text is.
+        """Return the number that the text represents.
 
         Raises:
-            ValueError: If it is none, or out of range.
+            ValueError: If it is not a number, or out of range.
         """
         try:
             value = self.default if text is None else float(text)
@@ -115,13 +115,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A parameter in words, which its view understands."""
+    """A free-text parameter, interpreted by its view."""
 
     label: str
     default: str
 
     def convert(self, text: str | None, source: Any) -> str:  # noqa: ARG002
-        """The text, or its default."""
+        """Return the text, or the default."""
         return self.default if text is None else text
 
 
@@ -130,12 +130,12 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A parameter that is something else that is open, by the name that it goes by, or nothing; or several of these.
+    """A parameter that refers by name to something else that is open, or to nothing, or to several of these.
 
     Attributes:
-        label: What it is for.
-        needs: What is made of it; see `Kind`.
-        several: Whether it is any number of them: one name, or names as JSON, such as ``["A", "B"]``.
+        label: Label of the control.
+        needs: What is loaded for it; see `Kind`.
+        several: Whether any number of names is allowed: one name, or names as JSON, such as ``["A", "B"]``.
     """
 
     label: str
@@ -146,17 +146,17 @@ class Opened:
         """The names in a parameter of an address.
 
         Raises:
-            ValueError: If what looks like a list is none of names.
+            ValueError: If the text looks like a list but is not a list of names.
         """
         if text in (None, "", NONE):
             return ()
         return names_in(text, self.label) if self.several and text.startswith("[") else (text,)
 
     def convert(self, text: str | None, sources: Any) -> Any:
-        """What is open under the name, or None; if several, a tuple of all.
+        """Return what is open under the name, or None; if several are allowed, a tuple.
 
         Raises:
-            ValueError: If there is none of a name, or it cannot be read.
+            ValueError: If nothing is open under a name, or it cannot be read.
         """
         opened = tuple(sources.get(name, self.needs) for name in self.names(text))
         return opened if self.several else next(iter(opened), None)
@@ -164,7 +164,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A parameter that is a setting, the same for all views: its name among those of `Settings`."""
+    """A parameter that is a setting common to all views; `name` is its name in `Settings`."""
 
     name: str
 
@@ -177,13 +177,13 @@ class Kind:
     """A kind of view.
 
     Attributes:
-        name: In its address.
-        page: The page that it stands on.
-        title: What it shows.
-        make: Shows it, from what is loaded and the parameters.
-        needs: What it is made from: "Assessment", "Reading" or "Result"; parameters also from a "Reference".
-        controls: Its parameters.
-        settings: Its parameters that are settings, by name.
+        name: Name in addresses.
+        page: Page that the view is on.
+        title: Title of the view.
+        make: Function that makes the view from the source and the parameters.
+        needs: What the view is made from: "Assessment", "Reading" or "Result"; parameters also from a "Reference".
+        controls: Controls of its parameters, by name.
+        settings: Parameters that are settings, and the names of these.
     """
 
     name: str
@@ -196,12 +196,12 @@ class Kind:
 
     @property
     def summary(self) -> str:
-        """What its function says of itself."""
+        """The first line of the function's docstring."""
         return (inspect.getdoc(self.make) or "").split("\n")[0]
 
 
 class Page(NamedTuple):
-    """A page: its title, and what it is for."""
+    """The title and purpose of a page."""
 
     title: str
     purpose: str
@@ -222,21 +222,21 @@ PAGES = {
 
 
 SCALES = ("x", "y")
-"""Names in addresses of the scales of a figure's axes."""
+"""Names, in addresses, of the scales of a figure's axes."""
 LOOKS = {"theme": ("dark",), "sort": None, "find": None}
-"""How a page is looked at, by names in addresses, and what can be said of it; None for any text."""
+"""Names, in addresses, of how a page is displayed, and their allowed values; None for any text."""
 _TAKEN = ("study", *SCALES, *LOOKS, *NAMES)
-"""Names in addresses that no parameter of a view may have."""
+"""Names in addresses that parameters of views must not have."""
 
 KINDS: dict[str, Kind] = {}
-"""The kinds of views that have been imported, by name."""
+"""Kinds of views registered so far, by name."""
 
 
 def kinds() -> Mapping[str, Kind]:
-    """All kinds of views by name: those of polarbear, then those that other installed packages offer.
+    """All kinds of views by name: those of polarbear, then those provided by other installed packages.
 
     Raises:
-        ValueError: If what a package offers cannot be imported, or is not a view of the name that it is offered by.
+        ValueError: If a package's view cannot be imported, or is not a view of the name under which it is provided.
     """
     for name in plugin_names("views"):
         offered = load_plugin("views", name)
@@ -250,15 +250,15 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
-    """Make a kind of view of a function that shows it; its parameters are annotated with their controls.
+    """Register a function as a kind of view; its parameters are annotated with their controls.
 
     Args:
         page: One of the `PAGES`.
-        title: What the view is called on it.
+        title: Title of the view on that page.
 
     Raises:
-        ValueError: If there is no such page, or a view of the function's name already; or if a parameter has a name
-            that means something else in addresses.
+        ValueError: If there is no such page, a view of the function's name already exists, or a parameter has a name
+            that is reserved in addresses.
     """
     if page not in PAGES:
         raise ValueError(f"there is no page {page!r};{did_you_mean(page, tuple(PAGES))}")
@@ -282,7 +282,7 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
 
 
 def _in_its_colors(make: Callable[..., Shown]) -> Callable[..., Shown]:
-    """Draw an algorithm alike in all views of a study, also in those that deal with some of the algorithms alone."""
+    """Draw an algorithm in the same colour in all views of a study, even in those of only some algorithms."""
 
     @wraps(make)
     def drawn(source: Any, /, *args: Any, **kwargs: Any) -> Shown:
@@ -293,19 +293,19 @@ def _in_its_colors(make: Callable[..., Shown]) -> Callable[..., Shown]:
 
 
 def _everyone(source: Any) -> Sequence[str]:
-    """The algorithms of a study, in the order in which colours are dealt."""
+    """The algorithms of a study, in the order in which colours are assigned."""
     if isinstance(source, Assessment):
         return source.subject.algorithms
     return sorted(source.names) if isinstance(source, Result) else ()
 
 
 def kept(compute: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
-    """Keep what is computed of an assessment or a result, for other views and controls, as long as that is kept."""
+    """Cache what is computed from an assessment or a result, for other views and controls, as long as it lives."""
     attribute = f"_kept_{compute.__module__}.{compute.__qualname__}"
 
     @wraps(compute)
     def look_up(source: _S, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        # results go with their source, though they may refer to it
+        # stored on the source: they are freed with it, even if they refer to it
         results: dict[Any, _T] = vars(source).setdefault(attribute, {})
         given = args, tuple(kwargs.items())
         if given not in results:
@@ -319,13 +319,13 @@ def kept(compute: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S,
 
 @kept
 def alone(assessment: Assessment, problem: str) -> Assessment:
-    """The assessment of one problem, which is among the `problems`: all that views of one problem need computed."""
+    """The assessment of one of the `problems`, which is all that views of one problem need."""
     return Assessment(replace(assessment.subject, cells=(cell_of(assessment, problem),)))
 
 
 @kept
 def within(assessment: Assessment, dimension: str) -> Assessment:
-    """The assessment of one dimension, which is among the `dimensions`, or of all."""
+    """The assessment of one of the `dimensions`, or of all."""
     if dimension == EVERY:
         return assessment
     cells = assessment.subject.within(0 if dimension == "any" else int(dimension))
@@ -333,7 +333,7 @@ def within(assessment: Assessment, dimension: str) -> Assessment:
 
 
 def cell_of(assessment: Assessment, problem: str) -> Cell:
-    """The problem of that name, which is among the `problems`."""
+    """The problem of that name, one of the `problems`."""
     return next(cell for cell in assessment.subject.cells if cell.name == problem)
 
 
@@ -348,26 +348,26 @@ def algorithms(assessment: Assessment) -> tuple[str, ...]:
 
 
 def dimensions(assessment: Assessment) -> list[str]:
-    """All dimensions, as text; ``"any"`` where none is known."""
+    """All dimensions, as text; ``"any"`` if none is known."""
     return [str(dimension) if dimension else "any" for dimension in assessment.subject.dimensions]
 
 
 def others(assessment: Assessment) -> tuple[str, ...]:
-    """The algorithms, the first one last: by default two different ones are compared."""
+    """The algorithms, the first one last, so that the default comparison is between two different ones."""
     first, *more = assessment.subject.algorithms
     return (*more, first)
 
 
 def one_of(label: str, *choices: str) -> Choice:
-    """A parameter that is one of the same texts whatever is loaded."""
+    """A parameter with the same choices whatever is loaded."""
     return Choice(label, lambda _: choices)
 
 
 def check_ran(problem: str, ran: Collection[str], *chosen: str) -> None:
-    """Refuse algorithms that did not run on a problem, and one that is compared with itself.
+    """Reject algorithms that did not run on a problem, and comparisons of an algorithm with itself.
 
     Raises:
-        ValueError: If one of the chosen is missing, or chosen twice.
+        ValueError: If a chosen algorithm is missing, or chosen twice.
     """
     if missing := [name for name in chosen if name not in ran]:
         raise ValueError(f"{missing[0]} did not run on {problem}; there are {', '.join(ran)}")
@@ -376,10 +376,10 @@ def check_ran(problem: str, ran: Collection[str], *chosen: str) -> None:
 
 
 def numbers_in(text: str, what: str) -> FloatArray | None:
-    """Numbers that someone typed, apart by spaces or commas; None in an empty text.
+    """Parse numbers separated by spaces or commas; None for an empty text.
 
     Raises:
-        ValueError: If one of the words is no finite number.
+        ValueError: If one of the words is not a finite number.
     """
     try:
         numbers = np.array([float(word) for word in text.replace(",", " ").split()])
@@ -391,10 +391,10 @@ def numbers_in(text: str, what: str) -> FloatArray | None:
 
 
 def number_in(text: str, what: str) -> float | None:
-    """The one number that someone typed; None in an empty text.
+    """Parse a single number; None for an empty text.
 
     Raises:
-        ValueError: If it is several, or no finite number.
+        ValueError: If there are several numbers, or it is not finite.
     """
     numbers = numbers_in(text, what)
     if numbers is not None and numbers.size > 1:
@@ -403,10 +403,10 @@ def number_in(text: str, what: str) -> float | None:
 
 
 def budget_in(text: str, usual: float) -> float:
-    """The budget that someone typed, or the usual one.
+    """Parse a budget, which defaults to `usual`.
 
     Raises:
-        ValueError: If it is no number of evaluations.
+        ValueError: If it is not a number of evaluations.
     """
     budget = number_in(text, "budget")
     if budget is not None and budget < 1:

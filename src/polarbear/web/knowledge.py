@@ -1,4 +1,4 @@
-"""What many studies found: questions to a knowledge base, whose answers open as views."""
+"""The findings of many studies: questions to a knowledge base, whose answers open as views."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polarbear.web.kind import Choice, Shown, Text, view
 _ALL = "all"
 _KEY = ("algorithm", "suite", "function", "dimension")
 _SECONDS, _ROWS = 10.0, 10_000
-"""Limits of a query that somebody typed."""
+"""Limits of user-written queries: seconds, and rows of the answer."""
 _EXAMPLE = (
     "SELECT ?algorithm (COUNT(?out) AS ?numbers) WHERE { ?benchmark pb:algorithm ?algorithm ; obo:OBI_0000299 ?out } "
     "GROUP BY ?algorithm ORDER BY ?algorithm"
@@ -24,7 +24,7 @@ _EXAMPLE = (
 
 
 def _field(label: str, field: str, *, needed: bool = False) -> Choice:
-    """A drop-down of what a knowledge base knows of a field; unless it is needed, of "all" first."""
+    """A drop-down of the values of a field in a knowledge base, preceded by "all" unless a value is needed."""
 
     def choices(base: KnowledgeBase) -> list[str]:
         return [*(() if needed else (_ALL,)), *base.choices(field)]
@@ -122,7 +122,7 @@ def _where(suite: str, function: str, dimension: str, algorithm: str) -> dict[st
 
 
 def _answer(base: KnowledgeBase, question: str, fields: Mapping[str, str], opens: str = "") -> Shown:
-    """The answer to a question; with the address of a view of each row, in a study that has runs of it."""
+    """The answer to a question; each row with the address of a view in a study that has such runs."""
     given = {name: text for name, text in fields.items() if text != _ALL}
     answer = base.ask(question, **given)
     columns, rows = answer.columns, answer.rows()
@@ -134,13 +134,13 @@ def _answer(base: KnowledgeBase, question: str, fields: Mapping[str, str], opens
 
 
 def _studies(base: KnowledgeBase) -> dict[tuple[Any, ...], str]:
-    """A study that has runs of an algorithm on a function."""
+    """For each algorithm and function, a study that has runs of the one on the other."""
     answer = base.select(OF_STUDIES)
     return {tuple(key): study for *key, study in answer.rows()}
 
 
 def _address(opens: str, studies: Mapping[tuple[Any, ...], str], *key: Any) -> str | None:
-    """The address of a view of an algorithm, suite, function and dimension; None if no study is known to have them."""
+    """The address of a view of an algorithm, suite, function and dimension; None if no study has such runs."""
     _, suite, function, dimension = key
     study = studies.get(key)
     suffix = f" in {dimension}-D" if dimension else ""

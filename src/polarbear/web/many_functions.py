@@ -1,4 +1,4 @@
-"""All functions of a dimension together: side by side, at one target or budget, and as charts over functions."""
+"""All functions of a dimension together: side by side, at one target or budget, and as charts across functions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def values_over_functions(assessment: Assessment, dimension: Dimension, statisti
 def distribution_grid(assessment: Assessment, dimension: Dimension) -> Shown:
     """Share of targets reached over the budget, with simulated restarts, on every function."""
 
-    def show(part: Assessment, problem: str) -> Shown:  # of which other views show distributions as well
+    def show(part: Assessment, problem: str) -> Shown:  # an assessment whose distributions other views show as well
         return fixed_target.coco_chart(part, [cell_of(part, problem)], problem)
 
     return _side_by_side(assessment, dimension, "Runtime distributions", show)
@@ -126,7 +126,7 @@ def distribution_grid(assessment: Assessment, dimension: Dimension) -> Shown:
 def _side_by_side(
     assessment: Assessment, dimension: str, title: str, show: Callable[[Assessment, str], Shown]
 ) -> Shown:
-    """A view of every function, as panels of one figure, with their data in one table."""
+    """A view of every function, as panels of one figure, with the data in one table."""
     part = within(assessment, dimension)
     cells = part.subject.cells
     shown = {name: show(part, cell.name) for name, cell in zip(charts.shown_functions(cells), cells, strict=True)}
@@ -143,15 +143,15 @@ def _side_by_side(
 
 
 def _budget(text: str, subject: Subject) -> float:
-    """The budget that someone typed, by default that of the longest run of all."""
+    """Parse a budget, by default that of the longest run of all."""
     return budget_in(text, max(cell.longest for cell in subject.cells))
 
 
 def one_number(text: str, what: str) -> list[float]:
-    """The one number that someone typed.
+    """Parse exactly one number.
 
     Raises:
-        ValueError: If it is none, or several.
+        ValueError: If there is none, or several.
     """
     numbers = numbers_in(text, what)
     if numbers is None or numbers.size != 1:

@@ -1,4 +1,4 @@
-"""What is loaded."""
+"""Overview of what is loaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = "all"
 
 
 def _among(attribute: str) -> Callable[[Catalogue], list[str]]:
-    """All, and each that occurs in a library."""
+    """A function that lists "all" and every value of the attribute in a library."""
     return lambda catalogue: [ALL, *sorted({getattr(each, attribute) for each in catalogue.holdings} - {""})]
 
 
@@ -94,7 +94,7 @@ def library(
 
 
 def _numbered(names: set[str]) -> str:
-    """Names in the order of people; numbers that follow each other as a range."""
+    """Names in natural order, with consecutive numbers as ranges."""
     ordered = sorted(filter(None, names), key=natural)
     if len(ordered) > 2 and all(each.isdigit() for each in ordered):
         first, last = int(ordered[0]), int(ordered[-1])

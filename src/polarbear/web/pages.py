@@ -1,4 +1,4 @@
-"""What stands on each page of the analyzer, in order."""
+"""The views on each page of the analyzer, in order."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ _ORDER = {module.__name__: number for number, module in enumerate(_MODULES)}
 
 
 def views_of(page: str) -> list[Kind]:
-    """The kinds of views of a page, module by module."""
+    """The kinds of views on a page, module by module."""
     here = [kind for kind in kinds().values() if kind.page == page]
     return sorted(here, key=lambda kind: _ORDER.get(kind.make.__module__, len(_ORDER)))

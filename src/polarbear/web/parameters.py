@@ -1,4 +1,4 @@
-"""What algorithms logged of themselves, as tables, and how two of these parameters go together."""
+"""Parameters that algorithms logged, as tables, and the correlation of two of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Method = Annotated[str, one_of("correlation", "spearman", "pearson")]
 
 
 class _Where(TypedDict):
-    """At which budgets, or else at which targets, a parameter is read."""
+    """The budgets, or else the targets, at which a parameter is read."""
 
     budgets: FloatArray | None
     targets: FloatArray | None
@@ -160,10 +160,10 @@ def parameter_correlation(
 
 
 def logged_in(assessment: Assessment, problem: str, parameter: str) -> tuple[Subject, str]:
-    """The runs on a problem that logged a parameter, and its name; by default the first that any logged.
+    """The runs on a problem that logged a parameter, and its name; by default the first parameter that any logged.
 
     Raises:
-        ValueError: If none of them logged it.
+        ValueError: If no run logged it.
     """
     cell = cell_of(assessment, problem)
     logged = {name: parameter_names(trials.runs) for name, trials in cell.trials.items()}

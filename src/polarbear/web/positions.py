@@ -1,4 +1,4 @@
-"""Where runs ended in the space of variables, and what is loaded algorithm by algorithm."""
+"""Where runs ended in the search space, and what is loaded for each algorithm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polarbear.assess.report.data import Data
 from polarbear.web.kind import EVERY, Choice, Problem, Shown, cell_of, dimensions, view, within
 
 _BBOB = -5.0, 5.0
-"""The domain of the suites of BBOB."""
+"""Domain of the BBOB suites."""
 DimensionOrAll = Annotated[str, Choice("dimension", lambda source: [EVERY, *dimensions(source)])]
 
 

@@ -1,4 +1,4 @@
-"""What a race has found, also while it runs."""
+"""The findings of a race, even while it is running."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Alpha = Annotated[float, Number("α", 0.5, 1, 0.99)]
 Epsilon = Annotated[float, Number("ε", 0, 0.49, 0.05)]
 
 _COMPARED = 6
-"""Algorithms whose pairs are drawn where one alone is left."""
+"""Number of algorithms whose pairs are drawn if the Pareto set has only one member."""
 
 
 @view("race", "Ratings over the budget")
@@ -93,7 +93,7 @@ def open_pairs(result: Result) -> Shown:
 
 
 def reasons_of(result: Result, names: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """By pair, for each timepoint, in which state the pair is there, and why if it is not resolved."""
+    """For each pair and timepoint, the state of the pair, and the reason if it is not resolved."""
     settings, posterior, known = result.settings, result.posterior, result.relations
     near = settings.compared(posterior).equivalence_probabilities(settings.epsilon)
     texts: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -123,7 +123,7 @@ def _state(relation: str, pair: tuple[str, str], better: float, near: float, set
 
 
 def time_left(result: Result) -> str:
-    """Roughly how many instances, evaluations and seconds a race still needs, at the cost of the last round."""
+    """Rough forecast of instances, evaluations and seconds that a race still needs, at the cost of the last round."""
     if result.finished or not result.begun:
         return ""
     needed = [pair.more_instances for pair in result.undecided]

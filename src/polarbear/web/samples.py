@@ -1,4 +1,4 @@
-"""One number per run: how it is distributed, and how two algorithms differ in it."""
+"""One number per run: its distribution, and how two algorithms differ in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polarbear.web.kind import Shown, check_ran, one_of
 
 _POINTS = 200
 BAND_LEVELS = (0.02, 0.25, 0.75, 0.98)
-"""Quantiles between which bands lie."""
+"""Levels of the quantiles between which bands lie."""
 _ENDS = {"quartiles": [1, 2], "outer quantiles": [0, 3]}
 BANDS = (*_ENDS, "mean ± standard deviation")
 Around = Annotated[str, one_of("around it", "nothing", *BANDS, "single runs")]
@@ -26,14 +26,14 @@ Around = Annotated[str, one_of("around it", "nothing", *BANDS, "single runs")]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A number of every run on one problem.
+    """One number of every run on a problem.
 
     Attributes:
-        of: By algorithm, (runs,) numbers; inf where the run has none.
-        what: What they are, for axes.
-        at: At which budget or target they were taken, for words.
-        problem: Its name, for titles.
-        order: All algorithms, in the order in which colours are dealt.
+        of: For each algorithm, (runs,) numbers; inf where a run has none.
+        what: What the numbers are, for axes.
+        at: Budget or target at which they were taken, in words.
+        problem: Name of the problem, for titles.
+        order: All algorithms, in the order in which colours are assigned.
     """
 
     of: Mapping[str, FloatArray]
@@ -43,7 +43,7 @@ class Samples:
     order: tuple[str, ...]
 
     def histogram(self) -> Shown:
-        """Histograms in shared bins.
+        """Histograms with common bins.
 
         Raises:
             ValueError: If no run has a number.
@@ -55,13 +55,13 @@ class Samples:
         return self._shown(drawn, "histogram", ("algorithm", "from", "to", "runs"), bins, self._left_out())
 
     def density(self, draw: Callable[[Mapping[str, tuple[FloatArray, FloatArray]]], Figure]) -> Shown:
-        """Densities of the algorithms whose runs have two different numbers.
+        """Densities for algorithms whose runs have at least two distinct numbers.
 
         Args:
-            draw: Draws them, from where and how dense the numbers of each algorithm are.
+            draw: Function that makes the figure from positions and densities for each algorithm.
 
         Raises:
-            ValueError: If no algorithm has two different numbers.
+            ValueError: If no algorithm has two distinct numbers.
         """
         finite, nothing = self._finite(), np.empty(0)
         log = _positive(finite)
@@ -103,7 +103,7 @@ class Samples:
         return {name: each for name, each in finite.items() if each.size}
 
     def _left_out(self) -> str:
-        """How many runs have no number."""
+        """The number of runs without a number, in words."""
         missing = {name: np.count_nonzero(~np.isfinite(each)) for name, each in self.of.items()}
         said = ", ".join(f"{count} of {self.of[name].size} of {name}" for name, count in missing.items() if count)
         return f"Runs without a {self.what} at {self.at}: {said}." if said else ""
@@ -116,11 +116,11 @@ class Samples:
 
 
 def band(summary: RuntimeSummary | ValueSummary, around: str) -> FloatArray | None:
-    """(2, points) the band that was chosen, NaN where an end is infinite; None if it is none of the `BANDS`.
+    """(2, points) ends of the chosen band, NaN where infinite; None if `around` is not one of the `BANDS`.
 
     Args:
-        summary: With the quantiles of the `BAND_LEVELS` first.
-        around: What was chosen.
+        summary: Summary whose first quantiles are those of the `BAND_LEVELS`.
+        around: Name of the band.
     """
     if around not in BANDS:
         return None
@@ -134,6 +134,6 @@ def _positive(numbers: Mapping[str, FloatArray]) -> bool:
 
 
 def _widened(numbers: FloatArray) -> FloatArray:
-    """Places from below the smallest to above the largest number, as far as kernels reach."""
+    """Positions from below the smallest to above the largest number, with a margin for the tails of kernels."""
     margin = 0.75 * float(np.ptp(numbers))
     return np.linspace(float(numbers.min()) - margin, float(numbers.max()) + margin, _POINTS)

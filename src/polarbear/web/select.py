@@ -1,4 +1,4 @@
-"""What to deploy."""
+"""Which algorithm to deploy."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _selected(result: Result, meant: Preference, said: str, risk: str, size: int
 
 
 def _sentence(chosen: Selection, said: str) -> str:
-    """What to deploy, with its probability."""
+    """The algorithms to deploy, with their probability, in words."""
     best, what = chosen.best, "portfolio" if chosen.size > 1 else "algorithm"
     why = {
         "p2bb": f"with probability {best.probability_best:.2f} no other {what} has a higher value",
@@ -93,10 +93,10 @@ def _sentence(chosen: Selection, said: str) -> str:
 def _preference(
     result: Result, shape: str, middle: float, upper: float, spread: float, weights: str
 ) -> tuple[Preference, str]:
-    """A preference, and what it is called; `middle` and `upper` are shares of the way along the log timepoints.
+    """A preference and its name; `middle` and `upper` are positions along the log timepoints, as shares.
 
     Raises:
-        ValueError: If nothing is known yet, a range is empty, or there is not one weight for each timepoint.
+        ValueError: If no round is complete, a range is empty, or the number of weights is not that of the timepoints.
     """
     if not result.begun:
         raise ValueError("nothing is known yet: no round is complete")

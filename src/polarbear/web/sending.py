@@ -1,8 +1,8 @@
-"""Drop files, name the columns of a CSV file, and see what became of them."""
+"""Upload files, name the columns of a CSV file, and see what was imported."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnusedFunction=false
-# (dash declares its components and callbacks without types)
+# (Dash declares its components and callbacks without types)
 from __future__ import annotations
 
 from typing import Any
@@ -17,20 +17,20 @@ from polarbear.web.waiting import answer_waiting, waiting
 from polarbear.web.work import Job, Work
 
 _LISTED = 20
-"""Problems of an import that are listed."""
+"""Maximum number of problems of an import that are listed."""
 _WAIT = 0.7
-"""Seconds after which an import that is not done is shown to be under way."""
+"""Seconds after which an unfinished import is shown as being in progress."""
 
 
 def drop_zone() -> Any:
-    """Where to drop files, with what became of them below."""
+    """The drop zone for files, with the outcome of imports below it."""
     drop = dcc.Upload(html.Button("Drop a file here, or choose one", className="upload"), id="upload", max_size=LARGEST)
     example = html.Button("Open example data", id="example", className="button")
     return html.Div([drop, example, html.Div(id="made"), html.Div(id="uploaded")], className="sending")
 
 
 def answer_sending(app: Dash, uploads: Uploads, work: Work) -> None:
-    """Import what is sent, in the background."""
+    """Import files sent by visitors, in the background."""
 
     def begun(parcel: Parcel, *args: Any, **kwargs: Any) -> Any:
         job = work.begin(lambda: _taken(uploads, parcel, *args, **kwargs))
@@ -77,7 +77,7 @@ def answer_sending(app: Dash, uploads: Uploads, work: Work) -> None:
 
 
 def _answer_example(app: Dash, uploads: Uploads, work: Work) -> None:
-    """Make the example data when they are asked for, and go there."""
+    """Make the example data on request, and open them."""
 
     @app.callback(
         Output("made", "children"),
@@ -112,7 +112,7 @@ def _taken(uploads: Uploads, parcel: Parcel, *args: Any, **kwargs: Any) -> Any:
 
 
 def _opened(uploads: Uploads) -> Any:
-    """The address of the example, to which the page goes."""
+    """The address of the example, which is opened next."""
     try:
         address = f"/overview/standings?study={uploads.example()}"
     except FAULTS as fault:
@@ -129,7 +129,7 @@ def _done(job: Job, work: Work) -> Any:
 
 
 def _form(parcel: Parcel) -> Any:
-    """Which column of a CSV file holds what."""
+    """A form that assigns the columns of a CSV file."""
     guess = parcel.guess
     named = [
         labelled(

@@ -1,7 +1,7 @@
-"""The server: who may ask, what browsers are told to refuse, and figures and tables as files."""
+"""The server: access control, security headers, and figures and tables as files."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnusedFunction=false
-# (flask's and waitress' types are incomplete)
+# (the types of Flask and Waitress are incomplete)
 from __future__ import annotations
 
 import hmac
@@ -26,10 +26,10 @@ from polarbear.web.views import View
 
 HERE = "127.0.0.1"
 _NAMES = (HERE, "localhost", "::1")
-"""Of this machine; it alone is answered where the server listens to one of them."""
+"""Names of the local machine; a server that listens on one of them answers only requests addressed to them."""
 _TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "eps": "application/postscript"}
 _DRAWING = threading.Lock()
-"""Matplotlib's settings belong to the whole process."""
+"""Lock for drawing, since Matplotlib's settings are global to the process."""
 _THREADS = 4
 
 
@@ -38,8 +38,8 @@ class Server:
     """A server that is ready to run.
 
     Attributes:
-        url: Where it answers, with the token if one is needed.
-        token: What visitors have to bring; empty if it answers this machine alone.
+        url: Address of the server, including the token if one is needed.
+        token: Token required from visitors; empty if only the local machine is served.
     """
 
     url: str
@@ -49,17 +49,17 @@ class Server:
     _closed: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Serve until `close`."""
+        """Serve until `close` is called."""
         try:
             self._waitress.run()
         except OSError:
-            if not self._closed.is_set():  # else another thread has closed what this one listens to
+            if not self._closed.is_set():  # else another thread has closed the socket
                 raise
         finally:
             self._uploads.close()
 
     def close(self) -> None:
-        """Stop, from any thread."""
+        """Stop the server, from any thread."""
         self._closed.set()
         self._waitress.close()
 
@@ -72,19 +72,19 @@ def make_server(
     host: str = HERE,
     port: int = 0,
 ) -> Server:
-    """A server of the analyzer.
+    """Make a server of the analyzer.
 
     Args:
         paths: Studies, or other tools' files, folders and archives.
-        library: A folder of further ones.
-        targets: A CSV file of targets of every function: see `Sources`.
-        host: Where to listen. Any other than 127.0.0.1 demands a token from visitors.
-        port: Where to listen; 0 for a free one.
+        library: Folder with further ones.
+        targets: CSV file with targets for every function; see `Sources`.
+        host: Address to listen on. Any other than 127.0.0.1 requires a token from visitors.
+        port: Port to listen on; 0 for a free one.
 
     Raises:
         ExtraMissing: If dash or waitress is not installed.
         FileNotFoundError: If there is nothing at a path.
-        ValueError: If the file of targets is none.
+        ValueError: If the file of targets is invalid.
         OSError: If the port is taken.
     """
     optional("dash", "serve", "polarbear serve")
@@ -108,12 +108,12 @@ def make_server(
 
 
 def _policy(hashes: Iterable[str]) -> str:
-    """What pages may load: what comes from here, and dash's own inline scripts."""
+    """Content security policy: pages may load what this server provides, and Dash's own inline scripts."""
     return "; ".join(
         (
             "default-src 'self'",
             f"script-src 'self' {' '.join(hashes)}",
-            "style-src 'self' 'unsafe-inline'",  # plotly.js positions its parts by styles
+            "style-src 'self' 'unsafe-inline'",  # plotly.js positions its parts by inline styles
             "img-src 'self' data: blob:",
             *("object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"),
         )
@@ -121,7 +121,7 @@ def _policy(hashes: Iterable[str]) -> str:
 
 
 def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
-    """Let in who has the token, or asks by this machine's own name; tell browsers what to refuse."""
+    """Admit requests with the token, or to this machine's own name; add security headers to the responses."""
     from flask import Response, abort, redirect, request
 
     server.config["MAX_CONTENT_LENGTH"] = 2 * LARGEST
@@ -155,16 +155,16 @@ def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
         return response
 
     @server.errorhandler(500)
-    def fault(_: Exception) -> Response:  # flask has logged it
+    def fault(_: Exception) -> Response:  # Flask has logged it
         text = "this is a fault of polarbear, please report it; the terminal that serves shows more\n"
         return Response(text, 500, mimetype="text/plain")
 
 
 def _files(server: Any, sources: Sources) -> None:
-    """Serve each view as a file, at its address with an ending."""
+    """Serve each view as a file, at its address with a suffix."""
     from flask import Response, request
 
-    # before dash's own route, which answers every path
+    # before Dash's own route, which answers every path
     @server.route("/file/<page>/<name>")
     def file(page: str, name: str) -> Response:
         kind, _, ending = name.rpartition(".")
@@ -196,7 +196,7 @@ def _saved(server: Any, sources: Sources) -> None:
 
 
 def _studies(server: Any, sources: Sources) -> None:
-    """Serve studies as zip archives, such as one that was imported here, or what is complete of one being written."""
+    """Serve studies as zip archives, e.g. ones imported here; of a study being written, the part that is complete."""
     from flask import Response, request, send_file
 
     @server.route("/study.zip")
@@ -218,7 +218,7 @@ def _studies(server: Any, sources: Sources) -> None:
 
 
 def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
-    """A view in the format of an ending, and its media type."""
+    """A view in the format of a suffix, and its media type."""
     if form := TABLES.get(ending):
         return written(view.data(sources), ending, view.settings.digits), form.media
     if ending not in FORMATS:

@@ -1,4 +1,4 @@
-"""Settings, which stand in the address: which runs are looked at, how they are drawn and named, quantiles, digits."""
+"""Settings, kept in the address: which runs are considered, how they are drawn and named, quantiles, digits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from polarbear.web.identity import ALGORITHM
 MARKERS = {"none": "", "circle": "o", "triangle": "^", "square": "s", "inverted triangle": "v", "diamond": "D"}
 """Markers along lines, by their names in files."""
 MOST_COLORS, MOST_QUANTILES, LARGEST = 500, 20, 1 << 20
-"""Algorithms with a colour of their own, quantiles in a table, and characters of a file."""
+"""Limits: algorithms with a colour of their own, quantiles in a table, characters of a file."""
 _IDENTIFIER = re.compile(r"f[0-9]+")
 MARKER_NAMES = {symbol: name for name, symbol in MARKERS.items()}
 
 
 class Preset(NamedTuple):
-    """A size of figures in files, in inches, and of their text in the browser, in pixels."""
+    """Size of figures in files, in inches, and font size in the browser, in pixels."""
 
     width: float | None = None
     height: float | None = None
@@ -43,7 +43,7 @@ PRESETS = {
     "two columns": Preset(width=7.2),
     "slides": Preset(width=5.0, height=2.8, letters=18),
 }
-"""Sizes by name; slides have small figures, to be enlarged, in which the text is large."""
+"""Sizes by name; slides have small figures with large text, to be enlarged."""
 _LEAST_HEIGHT = 2.4
 
 
@@ -73,7 +73,7 @@ def _look(name: str, given: object) -> Look:
 
 
 def _identity(value: object) -> tuple[str, ...]:
-    """The attributes that make an algorithm, such as ``["algorithm", "instance"]``."""
+    """The attributes that define an algorithm, such as ``["algorithm", "instance"]``."""
     return _texts(value, "identity", 'attributes of runs, such as ["algorithm", "instance"]')
 
 
@@ -83,16 +83,16 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def names_in(text: str, what: str) -> tuple[str, ...]:
-    """Names in a list as JSON, each once.
+    """Names in a JSON list, without duplicates.
 
     Raises:
-        ValueError: If it is none; the message says `what` was meant to be there.
+        ValueError: If it is not such a list; the message says `what` it was expected to contain.
     """
     return _texts(_json(text), what, 'names, such as ["A", "B"]')
 
 
 def _json(text: str) -> object:
-    """What the text is as JSON; else the text itself."""
+    """The text parsed as JSON, or else the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -128,7 +128,7 @@ def _preset(value: object) -> str:
 
 
 def _paper(value: object) -> tuple[str, ...]:
-    """The background of figures and of their panels, such as ``["#FFFFFF", "#F2F2F2"]``, or one colour for both."""
+    """Background colours of figures and of their panels, such as ``["#FFFFFF", "#F2F2F2"]``, or one for both."""
     given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else [value]
     if not 1 <= len(given) <= 2 or not all(isinstance(each, str) for each in given):
         raise ValueError(f"paper is {value!r}; give a colour, or two: of figures and of their panels")
@@ -192,32 +192,32 @@ _READ: dict[str, Callable[[object], Any]] = {
     "function_names": _function_names,
 }
 LISTED = ("beside", "only")
-"""Settings that are lists of names, which may hold commas; JSON in addresses, as colours are."""
+"""Settings that are lists of names, which may contain commas; JSON in addresses, as colours are."""
 _MAPPED = ("colors", "function_names")
 _WORDS, _NUMBERS = ("identity", "paper"), ("quantiles", "margins")
-"""Settings that are words, or numbers, with commas between them."""
+"""Settings that are words, or numbers, separated by commas."""
 LAID_OUT = ("preset", "paper", "line_width", "legend", "margins")
-"""Settings of figures, whatever they show."""
+"""Settings of the layout of figures."""
 NAMES = tuple(_READ)
-"""The settings, by their names in addresses and files."""
+"""Names of the settings in addresses and files."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is set, for all views alike; it is part of their addresses, so that nobody sees another's.
+    """Settings common to all views; they are part of addresses, so that every visitor has their own.
 
     Attributes:
         colors: Looks of algorithms that have one of their own.
-        beside: Names of other studies that are open, whose runs are looked at as well.
-        identity: Attributes of runs that make an algorithm: see `polarbear.web.identity`.
-        only: Algorithms that are looked at; all if empty.
+        beside: Names of other open studies whose runs are considered as well.
+        identity: Attributes of runs that define an algorithm; see `polarbear.web.identity`.
+        only: Algorithms to consider; all if empty.
         quantiles: Levels in tables of quantiles.
         digits: Significant digits of numbers on pages, in LaTeX and in Markdown.
         preset: Size of figures: one of the `PRESETS`.
-        paper: As of `Layout`.
-        line_width: As of `Layout`.
-        legend: As of `Layout`.
-        margins: As of `Layout`.
+        paper: As in `Layout`.
+        line_width: As in `Layout`.
+        legend: As in `Layout`.
+        margins: As in `Layout`.
         function_names: Names of functions in figures, by suite and function, such as "bbob f1".
     """
 
@@ -236,10 +236,10 @@ class Settings:
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Settings:
-        """The settings with these values, as files have them.
+        """The settings with these values, in the form that files have.
 
         Raises:
-            ValueError: If one is unknown, or out of range.
+            ValueError: If a setting is unknown or out of range.
         """
         if unknown := [name for name in values if name not in _READ]:
             raise ValueError(f"there is no setting {unknown[0]!r};{did_you_mean(unknown[0], NAMES)}")
@@ -247,15 +247,15 @@ class Settings:
 
     @classmethod
     def at(cls, query: Mapping[str, str]) -> Settings:
-        """The settings in the parameters of an address; errors as of `of`."""
+        """The settings in the parameters of an address; errors as in `of`."""
         return cls.of({name: _plain(name, text) for name, text in query.items() if text})
 
     @classmethod
     def read(cls, content: str, others: Settings | None = None) -> Settings:
-        """The settings in a file: JSON as of `json`, or colours as CSV, with the others as they are.
+        """The settings in a file: JSON as written by `json`, or CSV with colours, which leaves `others` unchanged.
 
         Raises:
-            ValueError: If it is neither, or something in it is wrong.
+            ValueError: If it is neither, or an entry is invalid.
         """
         if len(content) > LARGEST:
             raise ValueError(f"the file has {len(content):,} characters; settings have at most {LARGEST:,}")
@@ -269,7 +269,7 @@ class Settings:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What is not as usual, as plain values."""
+        """The settings that differ from their defaults, as plain values."""
         usual = Settings()
         changed = {name: getattr(self, name) for name in NAMES if getattr(self, name) != getattr(usual, name)}
         if "colors" in changed:
@@ -278,28 +278,28 @@ class Settings:
 
     @property
     def runs(self) -> dict[str, tuple[str, ...]]:
-        """Which runs are looked at, as `polarbear.web.Sources.get` takes it."""
+        """The runs to consider, as arguments of `polarbear.web.Sources.get`."""
         return {"beside": self.beside, "identity": self.identity, "only": self.only}
 
     @property
     def every_run(self) -> dict[str, tuple[str, ...]]:
-        """The same, of all algorithms: colours are dealt among them, whichever are looked at."""
+        """The same for all algorithms, which is the basis for assigning colours."""
         return {**self.runs, "only": ()}
 
     @property
     def query(self) -> dict[str, str]:
-        """What is not as usual, as parameters of an address."""
+        """The settings that differ from their defaults, as parameters of an address."""
         return {name: _text(name, value) for name, value in self.values.items()}
 
     def colors_of(self, names: Sequence[str]) -> Data:
-        """The looks of these algorithms, and of all that have one of their own, as a table."""
+        """The looks of these algorithms, and of all others with a look of their own, as a table."""
         with drawn_as(self.colors):
             drawn = {**looks(names), **self.colors}
         rows = ([name, look.color, MARKER_NAMES[look.marker]] for name, look in drawn.items())
         return Data.of("colors", ("algorithm", "color", "marker"), rows)
 
     def json(self) -> str:
-        """All of it as a file."""
+        """The settings as a JSON file."""
         return json.dumps(self.values, indent=2, ensure_ascii=False) + "\n"
 
     @property
@@ -309,14 +309,14 @@ class Settings:
 
     @property
     def layout(self) -> Layout:
-        """What figures look like whatever they show."""
+        """The layout of figures."""
         return Layout(paper=self.paper, line_width=self.line_width, legend=self.legend, margins=self.margins)
 
     def laid_out(self, figure: Figure) -> Figure:
-        """The figure in the size and with the look that are set; one of many rows stays as high as they need.
+        """The figure with the size and layout that are set; figures with many rows of panels stay high enough for them.
 
         Raises:
-            ValueError: If margins leave no room for its panels.
+            ValueError: If the margins leave no room for its panels.
         """
         return self.layout.of(self._sized(figure))
 
@@ -354,7 +354,7 @@ def _lines(content: str) -> Iterator[tuple[str, Look]]:
 
 
 def _plain(name: str, text: str) -> object:
-    """A parameter of an address as files have it; what it is not stays text, and is refused as that."""
+    """A parameter of an address in the form that files have; invalid values stay text, which is then rejected."""
     if name in ("preset", "legend"):
         return text
     if name in (*_WORDS, *_NUMBERS):

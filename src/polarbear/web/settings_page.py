@@ -1,8 +1,8 @@
-"""The page of settings: each control changes the address, which holds them all."""
+"""The settings page: each control changes the address, which contains all settings."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnusedFunction=false
-# (dash declares its components and callbacks without types)
+# (Dash declares its components and callbacks without types)
 from __future__ import annotations
 
 import base64
@@ -24,7 +24,7 @@ from polarbear.web.sources import Sources
 
 
 def settings_page(address: Address, sources: Sources) -> Any:
-    """The page, with the settings of an address."""
+    """The page with the settings of an address."""
     settings = address.view.settings
     body = [
         html.H1("Settings"),
@@ -107,12 +107,12 @@ def _layout(settings: Settings) -> list[Any]:
 
 
 def _chosen(address: Address, sources: Sources) -> list[Any]:
-    """Other studies whose runs are looked at as well, and algorithms; as far as the study can be read."""
+    """Controls for further studies to consider and for algorithms, as far as the study can be read."""
     settings, study = address.view.settings, address.view.study
     others = [name for name in sources.names if name != study]
     try:
         known = algorithms(address, sources)
-    except FAULTS:  # the table of colours says why
+    except FAULTS:  # the table of colours shows the reason
         known = ()
     given = (
         ("together with", others, settings.beside, "beside"),
@@ -164,7 +164,7 @@ def _look_cells(name: str, look: Look) -> list[Any]:
 
 
 def _function_names(address: Address, sources: Sources) -> Any:
-    """A table of the study's functions, each with the name that it is shown by."""
+    """A table of the study's functions with their display names."""
     try:
         cells = sources.get(address.view.study, "Assessment", **address.view.settings.every_run).subject.cells
     except FAULTS as fault:
@@ -185,12 +185,12 @@ def _function(name: str) -> dict[str, str]:
 
 
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:
-    """Those of the study, as pages name them, whichever are looked at."""
+    """The algorithms of the study under the names that pages use, whether or not they are considered."""
     return sources.get(address.view.study, "Assessment", **address.view.settings.every_run).subject.algorithms
 
 
 def answer_settings(app: Dash, sources: Sources) -> None:
-    """Change the address when a control of the page is changed, or a file is loaded."""
+    """Change the address when a control of the page changes, or a file is loaded."""
 
     def address_of(path: str, search: str) -> Address | None:
         return Address.of("/", search or "", sources.names) if path.strip("/") == "settings" else None
@@ -258,7 +258,7 @@ def _changed(
     drawn: Mapping[str, tuple[str, str]],
     named: Mapping[str, str],
 ) -> Settings:
-    """The settings as the controls have them; colours and names of other studies' algorithms and functions stay."""
+    """The settings of the controls; colours and names of other studies' algorithms and functions are kept."""
     query = {**settings.query, **{name: _text(name, value) for name, value in given.items()}}
     usual = {name: (look.color, MARKER_NAMES[look.marker]) for name, look in looks(tuple(drawn)).items()}
     colors: dict[str, Any] = {name: [each.color, MARKER_NAMES[each.marker]] for name, each in settings.colors.items()}
@@ -270,7 +270,7 @@ def _changed(
 
 
 def _text(name: str, value: Any) -> str:
-    """A control's value as a parameter of an address; empty for what is as usual."""
+    """The value of a control as a parameter of an address; empty for the default."""
     if not value:
         return ""
     if name in LISTED:

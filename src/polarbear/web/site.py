@@ -1,4 +1,4 @@
-"""The views of a study as a folder of plain pages, which browsers open from disk: no server, no script."""
+"""The views of a study as a folder of static pages, which browsers open from disk: no server, no script."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from polarbear.web.views import View
 
 INDEX, STYLE, FIGURES, TABLES = "index.html", "style.css", "figures", "tables"
 MOST_PARTS = 12
-"""Choices of which one view shows each."""
+"""Maximum number of choices for which a view is shown."""
 _MOST_ROWS = 100
 _IMAGES = "figure img { max-width: 100%; height: auto; background: #fff; }"
 _SUBJECTS = ("problem", "dimension", "function")
-"""Parameters of which every choice is shown."""
+"""Parameters for every choice of which a view is shown."""
 
 
 def write_site(
@@ -32,23 +32,24 @@ def write_site(
     most: int = MOST_PARTS,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write every view of a study with its figures, tables, captions and Python.
+    """Write every view of a study with its figures, tables, captions and Python code.
 
-    A view of a problem, a dimension or a function is shown for each of them, all other parameters at their defaults.
+    A view of a problem, dimension or function is shown for each of them, with all other parameters at their defaults.
 
     Args:
-        study: A study, or files, a folder or an archive of another tool.
-        folder: Where to; made if need be. Files of the same names are replaced.
-        pages: Which of the `PAGES`.
-        most: Of how many problems, dimensions or functions a view is shown at most; it says so if there are more.
-        progress: Called with the title of each view.
+        study: Study, or files, folder or archive of another tool.
+        folder: Folder to write to; created if it does not exist. Files of the same names are replaced.
+        pages: Pages to write, of the `PAGES`.
+        most: Maximum number of problems, dimensions or functions for which a view is shown; the page says so if there
+            are more.
+        progress: Function called with the title of each view.
 
     Returns:
-        The first page's path.
+        Path of the first page.
 
     Raises:
         FileNotFoundError: If there is no such study.
-        ValueError: If it cannot be read.
+        ValueError: If the study cannot be read.
         OSError: If a file cannot be written.
     """
     sources, root = Sources([study]), Path(folder)
@@ -59,7 +60,7 @@ def write_site(
         make_directory(each)
     style = (Path(__file__).parent / "assets" / "analyzer.css").read_text("utf-8")
     write_atomically(root / STYLE, f"{style}{_IMAGES}\n".encode())
-    sources.get(name, "Assessment")  # what cannot be read is said at once, not on every page
+    sources.get(name, "Assessment")  # fails at once, rather than on every page
     for kind in kinds:
         if progress is not None:
             progress(kind.title)
@@ -100,7 +101,7 @@ def _page(kind: Kind, kinds: list[Kind], parts: list[dict[str, Any]], left_out: 
 
 
 def _subject(kind: Kind) -> str | None:
-    """The parameter of which every choice is shown."""
+    """The parameter for every choice of which the view is shown."""
     return next((name for name in _SUBJECTS if isinstance(kind.controls.get(name), Choice)), None)
 
 
@@ -116,7 +117,7 @@ def _left_out(kind: Kind, study: str, sources: Sources, most: int) -> str:
 
 
 def _parts(kind: Kind, study: str, sources: Sources, root: Path, most: int) -> Iterator[dict[str, Any]]:
-    """What stands on the page of a view: one part for each choice of its subject."""
+    """The parts of a view's page, one for each choice of its subject."""
     subject, choices = _subject(kind), _choices(kind, study, sources)
     for number, choice in enumerate(choices[:most] or [""], 1):
         view = View(kind.name, study, {subject: choice} if subject and choice else {})
@@ -151,7 +152,7 @@ def _part(view: View, made: Shown, sources: Sources, root: Path, stem: str) -> d
 
 
 def _rows(data: Data) -> list[list[tuple[str, bool]]]:
-    """The cells as text, and whether each is words rather than a number."""
+    """The cells as text, and whether each contains words rather than a number."""
     return [
         [(shown(cell), isinstance(cell, str) and cell not in ("inf", "-inf")) for cell in row]
         for row in data.rows[:_MOST_ROWS]

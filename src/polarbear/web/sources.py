@@ -1,4 +1,4 @@
-"""What is open: studies and archives by their names, read again when they have changed on disk."""
+"""Open data: studies and archives by name, read again when they have changed on disk."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from polarbear.web.identity import ALGORITHM, identified, together
 from polarbear.web.work import say, say_reading
 
 _OPEN = 8
-"""Data sets kept in memory."""
+"""Number of data sets kept in memory."""
 _MOST_KNOWN = 10_000
-"""Runs of which a knowledge base is made for a visit: more take above a minute and 2 GB."""
+"""Maximum number of runs for a temporary knowledge base; more take over a minute and 2 GB."""
 
 
 class Sources:
-    """Studies and archives that can be looked at, and no others.
+    """Studies and archives that can be viewed, and no others.
 
     Args:
-        paths: The studies, or files, folders and archives of other tools.
-        library: A folder of further ones, or one that `polarbear.store.Library` keeps; links that lead out of it are
-            passed over.
-        targets: A CSV file of targets of every function, as `polarbear.assess.report.read_targets` reads them, in place
-            of the usual ones; read again when it has changed.
+        paths: Studies, or files, folders and archives of other tools.
+        library: Folder with further ones, or one managed by `polarbear.store.Library`; links that lead out of it are
+            skipped.
+        targets: CSV file with targets for every function, as read by `polarbear.assess.report.read_targets`, instead of
+            the default ones; read again when it has changed.
 
     Raises:
-        ValueError: If the file of targets is none.
+        ValueError: If the file of targets is invalid.
         OSError: If there is nothing at a path, or a file cannot be read.
     """
 
@@ -46,7 +46,7 @@ class Sources:
     ) -> None:
         self.targets = None if targets is None else Path(targets).resolve()
         if self.targets is not None:
-            read_targets(self.targets)  # what is wrong is said at once, not on every page
+            read_targets(self.targets)  # fails at once, rather than on every page
         self._paths: dict[str, Path] = {}
         self._listed: dict[str, None] = {}
         self._library: dict[str, None] = {}
@@ -57,15 +57,16 @@ class Sources:
             self._library = {self.add(path, name=name): None for name, path in data_sets(Path(library))}
 
     def add(self, path: Path, *, listed: bool = True, name: str = "") -> str:
-        """Open a path, and return the name that it goes by.
+        """Open a path, and return the name by which it is known.
 
         Args:
-            path: What to open.
-            listed: Whether it is among the `names`.
-            name: What it goes by, a number after it if need be; default as its file, folder or data set of a library.
+            path: Path to open.
+            listed: Whether it is included in `names`.
+            name: Its name, with a number appended if the name is taken; default that of the file, folder or data set of
+                a library.
 
         Raises:
-            FileNotFoundError: If there is nothing.
+            FileNotFoundError: If there is nothing at the path.
         """
         if not path.exists():
             raise FileNotFoundError(f"there is nothing at {path}; give a study, or data of a format that is known")
@@ -81,16 +82,16 @@ class Sources:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What can be looked at."""
+        """Names of what can be viewed."""
         return tuple(self._listed)
 
     def beside(self, name: str) -> tuple[str, ...]:
-        """What was made together with it, and is looked at together."""
+        """Names of what was made together with it and belongs together."""
         sent = {other: path for other, path in self._paths.items() if other not in self._listed}
         return tuple(other for other, path in sent.items() if name in sent and path.parent == sent[name].parent)
 
     def path(self, name: str) -> Path:
-        """Where it lies.
+        """The path of what is open under a name.
 
         Raises:
             ValueError: If nothing of that name is open.
@@ -100,7 +101,7 @@ class Sources:
         return self._paths[name]
 
     def stamp(self, *names: str) -> int:
-        """When one of them was changed last, in nanoseconds; ValueError if nothing of a name is open."""
+        """Time of the last change of any of them, in nanoseconds; ValueError if nothing is open under a name."""
         paths = [*map(self.path, names), *([self.targets] if self.targets else [])]
         return max(map(_stamp, paths))
 
@@ -118,20 +119,20 @@ class Sources:
         identity: tuple[str, ...] = (ALGORITHM,),
         only: tuple[str, ...] = (),
     ) -> Any:
-        """What views are made from.
+        """Load what views are made from.
 
         Args:
-            name: Of what is open.
-            needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
-                "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
+            name: Name of what is open.
+            needs: "Reading" for the runs and what could not be read, "Assessment" for their statistics, "Result" for
+                the result of a race, "KnowledgeBase" for a knowledge base, or for one made of these runs alone,
                 "Reference" for the expected runtimes of a reference algorithm, "Catalogue" for that of the library,
                 whatever the name.
-            beside: For statistics: names of others that are open, whose runs are looked at as well.
-            identity: For statistics: which attributes of runs make an algorithm.
-            only: For statistics: which algorithms; all if empty.
+            beside: For statistics: names of others that are open, whose runs are considered as well.
+            identity: For statistics: attributes of runs that define an algorithm.
+            only: For statistics: algorithms to consider; all if empty.
 
         Raises:
-            ValueError: If nothing of that name is open, it cannot be read, or is no race.
+            ValueError: If nothing is open under the name, it cannot be read, or is not a race where one is needed.
         """
         if needs == "Catalogue":
             return self._catalogue()
@@ -156,7 +157,7 @@ class Sources:
 
 
 def _stamp(path: Path) -> int:
-    """When it was changed last: a study, when something was last committed."""
+    """Time of the last change; for a study, that of the last commit."""
     within = path.iterdir() if path.is_dir() else ()
     return max(each.stat().st_mtime_ns for each in (path, *within) if each.exists())
 
@@ -166,7 +167,7 @@ def _reading(path: Path, _stamp: int) -> store.Reading:
     say(f"Reading {path.name} …")
     reading = store.read_checked(path, progress=say_reading)
     gc.collect()
-    gc.freeze()  # runs have no cycles, and every later search of them for some would delay an answer by 0.3 s
+    gc.freeze()  # runs have no reference cycles; searching them again would delay each response by 0.3 s
     return reading
 
 

@@ -1,4 +1,4 @@
-"""Data that users send: read by the importer in a process with limits, into a temporary study."""
+"""Data sent by users: imported in a separate process with limits, into a temporary study."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from polarbear.web.sources import Sources
 from polarbear.web.work import say_reading
 
 LARGEST = 64 << 20
-"""Bytes of a file that is sent."""
+"""Maximum size of a file sent, in bytes."""
 _LIMITS = Limits(total=1 << 30, files=20_000, seconds=60.0, memory=2 << 30)
 _TOTAL = 2 << 30
-"""Bytes of all that is kept."""
+"""Maximum size of all files kept, in bytes."""
 _HEAD = 1 << 16
 _TABLES = (".csv", ".tsv")
 NAMED = tuple(dict.fromkeys((*REQUIRED, *KEY, "suite", "function", "dimension", "seconds", "optimum", "target")))
-"""Columns that users may name, by polarbear's names."""
+"""Columns that users may assign, by polarbear's names."""
 _ALIKE = {
     "evaluations": ("evaluation", "evals", "evaluation counter", "function evaluations", "fevals", "runtime", "budget"),
     "value": ("f(x)", "fitness", "y", "best", "raw_y", "best-so-far f(x)", "objective", "loss"),
@@ -39,18 +39,18 @@ _ALIKE = {
     "dimension": ("dim", "d", "n_variables"),
     "seconds": ("time", "elapsed", "wall_time"),
 }
-"""What other tools call them."""
+"""Names of these columns in other tools."""
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A file that was sent and is not imported yet.
+    """A file that was sent but is not imported yet.
 
     Attributes:
-        id: Its name, which nobody guesses.
-        name: The file's.
-        file: Where it is kept.
-        columns: The columns of a CSV file; empty for other files.
+        id: Identifier that cannot be guessed.
+        name: Name of the file.
+        file: Path at which it is kept.
+        columns: Columns of a CSV file; empty for other files.
     """
 
     id: str
@@ -60,12 +60,12 @@ class Parcel:
 
     @property
     def speaks_for_itself(self) -> bool:
-        """Whether it can be read without anybody naming its columns."""
+        """Whether it can be read without assigning its columns."""
         return not self.columns or {*REQUIRED, *KEY} <= set(self.columns)
 
     @property
     def guess(self) -> dict[str, str]:
-        """For polarbear's names those of the file's columns that are alike."""
+        """For polarbear's column names, the similar columns of the file."""
         theirs = {name.strip().lower(): name for name in reversed(self.columns)}
         matches = {ours: [theirs[word] for word in (ours, *_ALIKE.get(ours, ())) if word in theirs] for ours in NAMED}
         return {ours: names[0] for ours, names in matches.items() if names}
@@ -78,9 +78,9 @@ class Parcel:
 
 
 class Uploads:
-    """What was sent, in a temporary folder that goes when the server ends.
+    """Files sent by users, in a temporary folder that is deleted when the server ends.
 
-    Each becomes a study with a name that nobody guesses: who sent it sees it, and whoever is given its address.
+    Each becomes a study with a name that cannot be guessed: only the sender, and whoever is given its address, sees it.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -93,11 +93,11 @@ class Uploads:
         """Keep a file that a browser sent.
 
         Args:
-            name: Of the file; its ending may tell the format.
-            content: A data URI.
+            name: Name of the file; its suffix may determine the format.
+            content: Contents of the file as a data URI.
 
         Raises:
-            ValueError: If it is too large, or does not arrive whole.
+            ValueError: If it is too large, or incomplete.
             OSError: If it cannot be kept.
         """
         try:
@@ -120,10 +120,10 @@ class Uploads:
         return parcel
 
     def find(self, parcel: str) -> Parcel:
-        """A file that was sent and is not imported yet.
+        """Find a file that was sent but is not imported yet.
 
         Raises:
-            ValueError: If there is none.
+            ValueError: If there is no such file.
         """
         if parcel not in self._parcels:
             raise ValueError("the file is not here any more; send it again")
@@ -135,13 +135,13 @@ class Uploads:
         """Import a file, and return the name of its study.
 
         Args:
-            parcel: The file; it is gone if something was imported.
+            parcel: File to import; it is deleted if something was imported.
             columns: For a CSV file: its columns for polarbear's names, where they differ.
-            algorithm: For a CSV file without a column of algorithms: their name.
+            algorithm: For a CSV file without a column of algorithms: name of the algorithm.
             maximize: For a CSV file: whether values are to be maximized.
 
         Raises:
-            ValueError: If it asks for too much, is of no known format, or no run can be read from it.
+            ValueError: If the import exceeds the limits, the format is unknown, or no run can be read.
             OSError: If it cannot be kept.
         """
         file, given = parcel.file, {ours: theirs for ours, theirs in (columns or {}).items() if theirs}
@@ -165,10 +165,10 @@ class Uploads:
         return self._sources.add(study, listed=False), replace(imported, skipped=skipped)
 
     def example(self) -> str:
-        """Make the example, unless it is there, and return the name of its study; all visitors look at the same one.
+        """Make the example unless it exists, and return the name of its study, which all visitors share.
 
         Raises:
-            OSError: If it cannot be kept.
+            OSError: If it cannot be written.
         """
         with self._making:
             if not self._example:

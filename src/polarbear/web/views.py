@@ -1,4 +1,4 @@
-"""A view as a value: what is shown of what, which is also its address."""
+"""A view as a value: what is shown of which study; equivalent to its address."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LOADED = {
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of a study.
+    """A view of a study.
 
     Attributes:
-        kind: One of the `kinds`.
-        study: The name that the study goes by.
-        params: Parameters that are not at their defaults, as text.
-        settings: What is set for all views alike.
-        scales: Scales of a figure's "x" and "y" axes that are not its own, "log" or "linear"; where it cannot have
-            them, its own stay.
+        kind: Name of one of the `kinds`.
+        study: Name by which the study is known.
+        params: Parameters that differ from their defaults, as text.
+        settings: Settings common to all views.
+        scales: Scales, "log" or "linear", of the figure's "x" and "y" axes where they are to differ from its own;
+            ignored for axes that cannot have them.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class View:
         """The view at an address, such as ``"/eaf/attainment?study=archive&algorithm=A"``.
 
         Raises:
-            ValueError: If there is none.
+            ValueError: If there is no such view.
         """
         parts = urlsplit(address)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -71,7 +71,7 @@ class View:
 
     @property
     def of_kind(self) -> Kind:
-        """Its kind.
+        """The kind of the view.
 
         Raises:
             ValueError: If there is no such kind.
@@ -82,13 +82,13 @@ class View:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The address of the view."""
         params = {"study": self.study, **dict(sorted(self.params.items())), **self.settings.query, **self.scales}
         query = urlencode(params, quote_via=quote)
         return f"/{self.of_kind.page}/{self.kind}?{query}"
 
     def values(self, sources: Sources) -> dict[str, Any]:
-        """Its parameters as values, defaults included.
+        """The parameters as values, including defaults.
 
         Raises:
             ValueError: If one is out of range, or the study cannot be read.
@@ -101,11 +101,11 @@ class View:
         return chosen | {name: getattr(self.settings, setting) for name, setting in kind.settings.items()}
 
     def source(self, sources: Sources) -> Any:
-        """What it is made from; errors as of `values`."""
+        """What the view is made from; errors as in `values`."""
         return sources.get(self.study, self.of_kind.needs, **self.settings.runs)
 
     def show(self, sources: Sources) -> Shown:
-        """What it shows.
+        """The contents of the view.
 
         Raises:
             ValueError: If a parameter is out of range, the study cannot be read, or there is nothing to show.
@@ -120,29 +120,29 @@ class View:
         return replace(made, figure=figure.scaled(**self._scales_of(figure)))
 
     def looks(self, sources: Sources) -> dict[str, Look]:
-        """Looks that are set, and those that chosen algorithms have among all; errors as of `show`."""
+        """The looks that are set, and those of chosen algorithms among all; errors as in `show`."""
         only = self.settings.only if self.of_kind.needs == "Assessment" else ()
         everyone = sources.get(self.study, "Assessment", **self.settings.every_run).subject.algorithms if only else ()
         return {name: look for name, look in looks(everyone).items() if name in only} | dict(self.settings.colors)
 
     def _scales_of(self, figure: Figure) -> dict[str, Any]:
-        """The `scales` that its axes can have."""
+        """The `scales` that the figure's axes can have."""
         return {name: scale for name, scale in self.scales.items() if figure.is_switchable(name)}
 
     def data(self, sources: Sources) -> Data:
-        """Its numbers; errors as of `show`."""
+        """The numbers of the view; errors as in `show`."""
         return self.show(sources).data
 
     def figure(self, sources: Sources) -> Figure | None:
-        """Its figure, if it has one; errors as of `show`."""
+        """The figure of the view, if it has one; errors as in `show`."""
         return self.show(sources).figure
 
     def code(self, sources: Sources, shown: Shown | None = None) -> str:
-        """Python that makes the same.
+        """Python code that reproduces the view.
 
         Args:
-            sources: What is loaded.
-            shown: What the view shows, where that is known already.
+            sources: Open data.
+            shown: Contents of the view, if already known.
         """
         kind, settings = self.of_kind, self.settings
         package, _, room = kind.make.__module__.rpartition(".")
@@ -179,7 +179,7 @@ class View:
         return "\n".join(lines) + "\n"
 
     def _reading(self, sources: Sources) -> tuple[str, list[str]]:
-        """Python of the runs that are looked at, as `subject_of` takes them; what it needs of `web.identity`."""
+        """Python code for the runs considered, as an argument of `subject_of`, and its imports from `web.identity`."""
         settings, used = self.settings, list[str]()
         names = dict.fromkeys((self.study, *settings.beside))
         read = {name: f"pb.store.read({str(sources.path(name))!r})" for name in names}
@@ -194,13 +194,13 @@ class View:
 
 
 def _all_of(control: Opened, paths: Sequence[str], sources: Sources) -> str:
-    """Python that loads what a parameter is."""
+    """Python code that loads what a parameter refers to."""
     loaded = [_loading(control.needs, path, sources) for path in paths]
     return f"({', '.join(loaded)},)" if control.several else loaded[0]
 
 
 def _loading(needs: str, path: str, sources: Sources, runs: str = "") -> str:
-    """Python that loads what a view needs; of runs in place of all at the path."""
+    """Python code that loads what a view needs, from `runs` or else from all runs at the path."""
     subject = f"pb.assess.report.subject_of({runs or f'pb.store.read({path!r})'})"
     if sources.targets:
         table = f"pb.assess.report.read_targets({str(sources.targets)!r})"

@@ -1,8 +1,8 @@
-"""How far longer work is, on a page, and the button that cancels it."""
+"""Progress of longer work on a page, with a button that cancels it."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnusedFunction=false
-# (dash declares its components and callbacks without types)
+# (Dash declares its components and callbacks without types)
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from dash.exceptions import PreventUpdate
 from polarbear.web.work import Job, Work
 
 _LOOK = 400
-"""Milliseconds between looks."""
+"""Polling interval in milliseconds."""
 
 
 def waiting(job: Job, prefix: str) -> Any:
-    """What is shown while a job is under way; `prefix` begins the ids of its parts."""
+    """The component shown while a job is in progress; `prefix` begins the ids of its parts."""
     return html.Div(
         [
             html.P(_said(job), id=f"{prefix}-said", role="status"),
@@ -38,11 +38,11 @@ def answer_waiting(app: Dash, work: Work, prefix: str, output: Output, made: Cal
     """Show what a job has made once it is done, and cancel it on request.
 
     Args:
-        app: The application.
-        work: Where its jobs are.
+        app: Application.
+        work: Registry of the jobs.
         prefix: As in `waiting`.
-        output: What is changed when a job is done.
-        made: What it becomes.
+        output: Output that changes when a job is done.
+        made: Function that makes its new value from the job.
     """
 
     @app.callback(
@@ -56,7 +56,7 @@ def answer_waiting(app: Dash, work: Work, prefix: str, output: Output, made: Cal
     def look(_: int, clicked: int | None, name: str) -> Any:
         try:
             job = work.find(name)
-        except ValueError as gone:  # somebody has fetched it already
+        except ValueError as gone:  # it has been fetched already
             raise PreventUpdate from gone
         if clicked:
             job.cancel()

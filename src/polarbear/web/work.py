@@ -1,4 +1,4 @@
-"""Work that may take long: in threads of their own, which say how far they are and can be cancelled."""
+"""Work that may take long, in separate threads that report progress and can be cancelled."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from contextvars import ContextVar
 from typing import Any
 
 MOST = 8
-"""Jobs that are under way at once."""
+"""Maximum number of jobs in progress."""
 _KEPT = 64
-"""Jobs that are remembered; what is done and was not asked for goes first."""
+"""Maximum number of jobs remembered; finished jobs that nobody fetched are dropped first."""
 _CURRENT: ContextVar[Job | None] = ContextVar("job", default=None)
 _log = logging.getLogger(__name__)
 
 
 class Cancelled(BaseException):
-    """Somebody has cancelled the work of this thread."""
+    """The work of this thread was cancelled."""
 
 
 class Job:
-    """Work in a thread of its own.
+    """Work in a separate thread.
 
     Attributes:
-        id: Its name, which nobody guesses: who began it alone can ask for it or cancel it.
-        said: How far it is.
-        cancelled: Whether somebody has cancelled it.
+        id: Identifier that cannot be guessed, so that only whoever began the job can query or cancel it.
+        said: Progress in words.
+        cancelled: Whether it was cancelled.
     """
 
     def __init__(self, task: Callable[[], Any]) -> None:
@@ -50,24 +50,24 @@ class Job:
             _log.exception("work in the background failed")
             self._fault = fault
         finally:
-            with self._lock:  # from here on nobody cancels it
+            with self._lock:  # from here on it cannot be cancelled
                 self._done.set()
 
     def wait(self, seconds: float | None) -> bool:
-        """Whether it is done within so many seconds; None waits for ever."""
+        """Wait up to this many seconds, None for ever, and return whether the job is done."""
         return self._done.wait(seconds)
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since the job began."""
         return time.monotonic() - self._began
 
     @property
     def result(self) -> Any:
-        """What it has made; None if it was cancelled.
+        """What the job has made; None if it was cancelled.
 
         Raises:
-            RuntimeError: If it has failed by a fault that is not the visitor's.
+            RuntimeError: If it failed through no fault of the visitor's.
         """
         if self._fault is not None:
             kind = type(self._fault).__name__
@@ -75,7 +75,7 @@ class Job:
         return self._result
 
     def cancel(self) -> None:
-        """Stop it: Python raises `Cancelled` in its thread, before its next step."""
+        """Cancel the job: Python raises `Cancelled` in its thread, before the next instruction."""
         with self._lock:
             if self._done.is_set():
                 return
@@ -85,17 +85,17 @@ class Job:
 
 
 class Work:
-    """What is under way, or done and not asked for yet."""
+    """The jobs in progress, and finished ones whose results have not been fetched."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
 
     def begin(self, task: Callable[[], Any]) -> Job:
-        """Begin something.
+        """Begin a job.
 
         Raises:
-            ValueError: If too much is under way.
+            ValueError: If too many jobs are in progress.
         """
         with self._lock:
             running = [job for job in self._jobs.values() if not job.wait(0)]
@@ -108,10 +108,10 @@ class Work:
             return job
 
     def find(self, job: str) -> Job:
-        """A job by its name.
+        """The job with this identifier.
 
         Raises:
-            ValueError: If there is none.
+            ValueError: If there is no such job.
         """
         if (known := self._jobs.get(job)) is None:
             raise ValueError("this computation is not known any more; load the page again")
@@ -123,11 +123,11 @@ class Work:
 
 
 def say(text: str) -> None:
-    """Say how far the work of this thread is, if it is that of a job."""
+    """Report the progress of this thread's work, if it belongs to a job."""
     if (job := _CURRENT.get()) is not None:
         job.said = text
 
 
 def say_reading(path: str, done: int, total: int) -> None:
-    """Say how far reading is; as `polarbear.store.Progress`."""
+    """Report the progress of reading; has the signature of `polarbear.store.Progress`."""
     say(f"Reading {path.rpartition('/')[2]}, {done + 1:,} of {total:,} …")

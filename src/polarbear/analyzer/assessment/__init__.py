@@ -1,4 +1,4 @@
-"""Recorded runs assessed in the field's own terms, as a page; the numbers are those of `polarbear.assess.report`."""
+"""Assessments of recorded runs in the field's own terms, as pages; `polarbear.assess.report` computes the numbers."""
 
 from polarbear.analyzer.assessment.page import write_assessment
 

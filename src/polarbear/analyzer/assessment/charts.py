@@ -1,4 +1,4 @@
-"""Figures of an assessment with their data: of all functions, of groups, of single ones."""
+"""Figures of an assessment with their data: over all functions, over groups, of single functions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OTHERS = "best of the others"
 _STEPS = 400
 _QUARTILES = (0.25, 0.5, 0.75)
 _SHOWN_TARGET = 1e-7
-"""The target of heat maps and of scaling, if some algorithm reached it on half of the functions."""
+"""The target of heat maps and of scaling, provided that some algorithm reached it on half of the functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class Exhibit:
 
     @property
     def picture(self) -> Picture:
-        """The figure as it stands on a page."""
+        """The figure as an element of a page."""
         return picture(self.figure, (self.data,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backdrop:
-    """What runtime distributions of algorithms are drawn before.
+    """What is drawn behind the runtime distributions of the algorithms.
 
     Attributes:
-        others: Data sets of further algorithms, such as archived ones, drawn grey.
+        others: Assessments of further algorithms, such as archived ones, drawn grey.
         best: Expected runtimes of a reference such as best 2009 by function and dimension, drawn as a broad pale line;
             by default the best of the algorithms assessed.
     """
@@ -77,7 +77,7 @@ class Backdrop:
     best: Mapping[tuple[str, int], Reference] | None = None
 
     def check(self, assessment: Assessment) -> None:
-        """Raise a `ValueError` if the others have other targets, or the reference has no function that is assessed."""
+        """Raise ValueError if targets of the others differ, or the reference has none of the functions assessed."""
         cells = assessment.subject.cells
         own = cells[0].targets
         theirs = [each.subject.cells[0].targets for each in self.others]
@@ -96,7 +96,7 @@ class Backdrop:
 def _expected(
     best: Mapping[tuple[str, int], Reference], cells: Sequence[Cell]
 ) -> tuple[str, RuntimeDistribution] | None:
-    """The name of a reference and the distribution of its expected runtimes; None if a cell is missing in it."""
+    """The name of a reference and the distribution of its expected runtimes; None if it lacks a cell."""
     distributions: list[RuntimeDistribution] = []
     name = ""
     for cell in cells:
@@ -114,8 +114,8 @@ def runtime_distributions(
 ) -> Exhibit | None:
     """Runtime distributions over cells of one dimension; None if no algorithm ran on all of them.
 
-    The best of all is a broad pale line. Of many algorithms those that solve most have colours, the others are grey,
-    and so are those in the background.
+    The broad pale line is the best of all algorithms. If there are many, those that solve most have colours; the
+    others, and those in the background, are grey.
     """
     distributions = assessment.pooled(cells)
     if not distributions:
@@ -157,7 +157,7 @@ def runtime_distributions(
 
 
 def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
-    """The names in the order in which colours are dealt: all of few, else those of one figure."""
+    """The names in the order in which colours are assigned: all if they are few, else those of a single figure."""
     return named if len(assessment.subject.algorithms) > len(PALETTE) else assessment.subject.algorithms
 
 
@@ -192,7 +192,7 @@ def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], scope: str)
 
 
 def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exhibit:
-    """Expected runtimes of one function over its targets."""
+    """Expected runtimes on one function over its targets."""
     erts = {name: assessment.erts[cell, name] for name in cell.trials}
     hits = {name: np.isfinite(assessment.hits[cell, name]) for name in cell.trials}
     sizes = set(map(len, hits.values()))
@@ -211,7 +211,7 @@ def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exh
 
 
 def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None:
-    """Expected runtimes to one target over the dimension; None with fewer than two dimensions."""
+    """Expected runtimes to one target over the dimension; None if there are fewer than two dimensions."""
     own = [cell for cell in assessment.subject.cells if (cell.suite, cell.function) == (suite, function)]
     cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
     if len(cells) < 2:
@@ -220,7 +220,7 @@ def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
     ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
-    if len(names) > len(PALETTE):  # those that reach the target in most dimensions, in the last one fastest
+    if len(names) > len(PALETTE):  # those that reach the target in most dimensions, then fastest in the last
         reached = {name: np.isfinite(times).sum() for name, times in ert.items()}
         names = sorted(names, key=lambda name: (-reached[name], ert[name][-1]))[: len(PALETTE)]
         ert = {name: ert[name] for name in sorted(names)}
@@ -239,10 +239,10 @@ def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None
 
 
 def convergence(assessment: Assessment, cell: Cell) -> Exhibit:
-    """Median and quartiles of the best-so-far values of one function over the budget."""
+    """Median and quartiles of the best-so-far values on one function over the budget."""
     budgets = cell.budgets(_GRID)
     values = {name: values_at(cell.curves(name), budgets) for name in cell.trials}
-    quantiles = {  # before the first evaluation of a run its value is unknown rather than infinite
+    quantiles = {  # before a run's first evaluation, its value is unknown rather than infinite
         name: summarize_values(np.where(np.isinf(best), np.nan, best), levels=_QUARTILES).quantiles
         for name, best in values.items()
     }
@@ -253,7 +253,7 @@ def convergence(assessment: Assessment, cell: Cell) -> Exhibit:
 
 
 def attainment_ecdf(assessment: Assessment, cell: Cell) -> Exhibit:
-    """Share of attained values over the budget, of one function."""
+    """Share of values attained on one function over the budget."""
     budgets = cell.budgets(_GRID)
     shares = {name: share_attained(cell.curves(name), values=cell.value_bounds(name))(budgets) for name in cell.trials}
     area = {name: assessment.area(cell, name) for name in cell.trials}
@@ -265,7 +265,7 @@ def attainment_ecdf(assessment: Assessment, cell: Cell) -> Exhibit:
 
 
 def attainment(cell: Cell, name: str, *, lines: Sequence[float] = _QUARTILES, points: int = _GRID) -> Exhibit:
-    """The empirical attainment function of an algorithm on one function, with borders at shares of its runs."""
+    """The empirical attainment function of an algorithm on one function, with contours at shares of its runs."""
     budgets, values = grid_of(cell, points)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
     figure = replace(
@@ -298,7 +298,7 @@ def difference(
 
 
 def portfolio_difference(assessment: Assessment, cell: Cell, name: str, *, points: int = _GRID) -> Exhibit:
-    """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
+    """Where an algorithm attains more than every other one on the same function, or less than at least one of them."""
     budgets, values = grid_of(cell, points)
     best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
     others = [best[each] for each in best if each != name]
@@ -316,7 +316,7 @@ def portfolio_difference(assessment: Assessment, cell: Cell, name: str, *, point
 
 
 def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
-    """(2, T) bootstrap bands of the attainment ECDFs, of the algorithms with at least two runs."""
+    """(2, T) bootstrap bands of the attainment ECDFs of algorithms with at least two runs."""
     bands: dict[str, FloatArray] = {}
     for name, trials in cell.trials.items():
         if len(trials.runs) > 1:
@@ -327,14 +327,14 @@ def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
 
 
 def _attained_by(values: FloatArray, share: float) -> FloatArray:
-    """(T,) the best value that a share of the runs or more attained by each time, (runs, T); NaN if there is none."""
+    """(T,) best value attained by at least a share of the runs (runs, T) by each time; NaN if there is none."""
     (needed,) = runs_making([share], len(values))
     line = np.sort(values, axis=0)[needed - 1]
     return np.where(np.isfinite(line), line, np.nan)
 
 
 def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Exhibit:
-    """Median and quartiles of a parameter of an algorithm over the budget."""
+    """Median and quartiles of an algorithm's parameter over the budget."""
     budgets = cell.budgets(_GRID)
     logged = parameter_at_times(cell.trials[name].runs, parameter, budgets)
     quantiles = summarize_values(logged, levels=_QUARTILES, omit_unknown=True).quantiles
@@ -344,7 +344,7 @@ def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> 
 
 
 def shown_functions(cells: Sequence[Cell], *, numbers: bool = False) -> list[str]:
-    """The names of the functions in figures, with their suites if there are several; or `numbers` of those without."""
+    """Labels of functions in figures, with suites if there are several; with `numbers`, numbers for unnamed ones."""
     if len({cell.suite for cell in cells}) > 1:
         return [f"{cell.suite} {cell.shown}".strip() for cell in cells]
     return [cell.function if numbers and cell.shown == cell.label else cell.shown for cell in cells]
@@ -353,7 +353,7 @@ def shown_functions(cells: Sequence[Cell], *, numbers: bool = False) -> list[str
 def exhibit(
     figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], scope: str
 ) -> Exhibit:
-    """A figure with its data, which are named in letters, digits and hyphens; `scope` stands in its title."""
+    """A figure with its data, named with letters, digits and hyphens only; `scope` is added to the figure's title."""
     slug = "-".join("".join(c if c.isalnum() else " " for c in name).split())
     return Exhibit(replace(figure, title=f"{figure.title}, {scope}"), Data.of(slug, columns, rows))
 
@@ -361,13 +361,13 @@ def exhibit(
 def surface(
     figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, scope: str
 ) -> Exhibit:
-    """As `exhibit`, with a share at every budget and value."""
+    """Like `exhibit`, for a share at every budget and value."""
     rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
     return exhibit(figure, name, ("evaluations", "value", "share"), rows, scope)
 
 
 def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Rows:
-    """A row for each entry of an algorithm's columns, with its name first."""
+    """One row per entry of an algorithm's columns, beginning with its name."""
 
     def rows() -> Iterator[tuple[Any, ...]]:
         return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
@@ -376,12 +376,12 @@ def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Rows:
 
 
 def labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
-    """The rows of a matrix, each with its name first."""
+    """The rows of a matrix, each beginning with its name."""
     return ([name, *row] for name, row in zip(names, table, strict=True))
 
 
 def _thinned(distribution: RuntimeDistribution) -> FloatArray:
-    """Some of the runtimes at which the distribution steps: all of a few, else evenly many per decade."""
+    """Runtimes at which the distribution steps: all if they are few, else evenly many per decade."""
     runtimes = distribution.runtimes[np.diff(distribution.runtimes, prepend=-np.inf) > 0]
     if runtimes.size <= _STEPS:
         return runtimes
@@ -390,7 +390,7 @@ def _thinned(distribution: RuntimeDistribution) -> FloatArray:
 
 
 def grid_of(cell: Cell, points: int = _GRID) -> tuple[FloatArray, FloatArray]:
-    """So many budgets and values of a surface at most, as far as the runs of the cell reach."""
+    """A grid of at most `points` budgets and `points` values that covers the runs of the cell."""
     budgets = cell.budgets(points)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
     reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
@@ -403,12 +403,12 @@ def grid_of(cell: Cell, points: int = _GRID) -> tuple[FloatArray, FloatArray]:
 
 
 def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
-    """The expected runtime to one target; NaN if the algorithm did not run there."""
+    """The expected runtime to one target; NaN if the algorithm was not run there."""
     return assessment.erts[cell, name][index] if name in cell.trials else np.nan
 
 
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
-    """Which target heat maps and scaling show: that next to 1e-7, or if that is easier the hardest reached on half."""
+    """Index of the target in heat maps and scaling: closest to 1e-7, or the hardest reached on half if easier."""
     targets = cells[0].targets
     if targets is None or cells[0].absolute:
         return -1
@@ -427,5 +427,5 @@ def _target_name(cell: Cell, index: int) -> str:
 
 
 def value_label(cell: Cell) -> str:
-    """What the best-so-far values of a problem are called."""
+    """Label of the best-so-far values of a problem."""
     return "best precision so far" if cell.knows_optima else "best value so far"

@@ -1,4 +1,4 @@
-"""An assessment on disk: one page, its tables, and on request the figures of every function."""
+"""An assessment on disk: one page, its tables and, on request, the figures of every function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polarbear.store.atomic import make_directory
 
 TABLES, FIGURES = "tables", "figures"
 _LONGEST_NAME = 180
-"""Bytes of a file's name; file systems take 255, and what is being written has a longer one for a while."""
+"""Maximum length of a file name in bytes; file systems allow 255, and temporary files have longer names."""
 
 
 def write_assessment(
@@ -39,30 +39,30 @@ def write_assessment(
     every_figure: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a page, tables as CSV, and figures as SVG that the page shows small.
+    """Write a page, tables as CSV, and figures as SVG with thumbnails on the page.
 
-    These are runtime distributions by group of functions and the scaling of every function, and on request every
-    function by itself. The figures over all functions are in the page.
+    These figures show runtime distributions by group of functions, the scaling of every function and, on request, every
+    function by itself. The figures over all functions are embedded in the page.
 
     Args:
-        assessment: What to write.
-        folder: Where to; made if need be. Files of the same names are replaced.
-        comparison: To be shown as well.
-        background: Further algorithms, such as archived ones, to be drawn grey in runtime distributions.
-        best: Expected runtimes of a reference algorithm such as best 2009, by function and dimension, as
-            `polarbear.store.read_reference` reads them. They are the broad pale line of runtime distributions, which
+        assessment: Assessment to write.
+        folder: Folder to write to; created if it does not exist. Files of the same names are replaced.
+        comparison: Comparison to be shown as well.
+        background: Further algorithms, such as archived ones, drawn grey in runtime distributions.
+        best: Expected runtimes of a reference algorithm such as best 2009, by function and dimension, as read by
+            `polarbear.store.read_reference`. They are drawn as the broad pale line of runtime distributions, which
             otherwise is the best of the algorithms assessed.
         tables: Further tables, shown below the standings.
-        every_figure: Also draw every function by itself: runtimes, convergence, attainment.
-        progress: Called with the title of each of these figures.
+        every_figure: Whether to also draw every function by itself: runtimes, convergence, attainment.
+        progress: Function called with the title of each of these figures.
 
     Returns:
-        The page's path.
+        The path of the page.
 
     Raises:
         OSError: If a file cannot be written, or one of the folders is a link.
         ValueError: If the background has other targets, the reference has none of the functions, or different tables
-            to download have one name.
+            share a name.
     """
     folder = Path(folder)
     backdrop = Backdrop((background,) if background else (), best)
@@ -84,7 +84,7 @@ def write_assessment(
 
 
 def _counted(items: Sized, noun: str) -> tuple[str, str]:
-    """The noun, and how many there are."""
+    """The noun, in singular or plural, and the number of items."""
     number, word = plural(items, noun).split(" ", 1)
     return word, number
 
@@ -98,7 +98,7 @@ def _by_name(*tables: Iterable[Data]) -> Iterable[Data]:
 
 
 def _file_name(name: str, taken: set[str]) -> str:
-    """A name that every file system and every link takes, and that differs from all taken, also in lower case."""
+    """A name that is valid on every file system and in links, and differs from all taken ones even in lower case."""
     safe = "".join(c if c.isalnum() or c in "-_.+" else "_" for c in name)
     stem = whole = safe.encode()[:_LONGEST_NAME].decode(errors="ignore")
     for number in count(2):
@@ -116,7 +116,7 @@ def render(
     backdrop: Backdrop = NOTHING,
     tables: Sequence[Table] = (),
 ) -> str:
-    """The page as HTML; `plates` are figures beside it, by section."""
+    """The page as HTML; `plates` holds the figures beside it, by section."""
     subject = assessment.subject
     dimensions = [f"{dimension}-D" for dimension in subject.dimensions if dimension]
     failed = sum(failure.failed for failure in assessment.failures)
@@ -143,7 +143,7 @@ def render(
 
 
 def headline(assessment: Assessment) -> str:
-    """Who is ahead, in one sentence: of the algorithms that ran on every function of a dimension."""
+    """The leading algorithm, among those that ran on every function of a dimension, in one sentence."""
     subject = assessment.subject
     if len(subject.algorithms) == 1:
         return f"{subject.algorithms[0]} on {plural(len(subject.functions), 'function')}"
@@ -164,7 +164,7 @@ def headline(assessment: Assessment) -> str:
 
 
 def cautions(assessment: Assessment) -> list[str]:
-    """What to mind when reading the numbers, in sentences."""
+    """What to bear in mind when reading the numbers, in sentences."""
     subject, sentences = assessment.subject, failures_in_words(assessment.failures)
     if subject.absolute:
         sentences.append(
@@ -199,7 +199,7 @@ def _dimension(number: int) -> str:
 
 
 def standings_table(assessment: Assessment, dimension: int | None = None) -> Table:
-    """The standings as a table to show, by default in all dimensions."""
+    """The standings as a table, by default over all dimensions."""
 
     def row(standing: Standing) -> tuple[str, ...]:
         return (
@@ -262,7 +262,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
-    """What switching would gain, a row per problem."""
+    """The gain from switching between algorithms, one row per problem."""
     rows = tuple(
         (
             cell.name,
@@ -285,7 +285,7 @@ def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
 
 
 def roles_table(roles: Data) -> Table:
-    """How good algorithms are to begin with, to end with, and in all: a row of `switching_roles` each."""
+    """How good algorithms are first, last and overall, one row per entry of `switching_roles`."""
     rows = tuple(
         (
             str(name),
@@ -305,7 +305,7 @@ def roles_table(roles: Data) -> Table:
 
 
 def adaptive_table(found: Mapping[Cell, AdaptiveConfigurations]) -> Table:
-    """The most promising pairs of algorithms, a row for each pair on each problem."""
+    """The most promising pairs of algorithms, one row per pair and problem."""
     rows = tuple(
         (
             cell.name,

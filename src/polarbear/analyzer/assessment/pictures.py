@@ -1,4 +1,4 @@
-"""The figures of an assessment: an overview for the page, and plates for a folder, shown small."""
+"""The figures of an assessment: an overview for the page, and plates for a folder, shown as thumbnails."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 
 NOTHING = charts.Backdrop()
-"""Behind the algorithms assessed."""
+"""No algorithms in the background."""
 _COMPARED, _MOST_COMPARED = 4, 8
-"""Attainment differences are drawn of the algorithms with the largest areas where a function has more than eight."""
+"""With more than eight algorithms on a function, attainment differences show the four with the largest areas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Plate:
     """A figure in a file of its own.
 
     Attributes:
-        section: What it belongs to: "function groups", "scaling", or a function in a dimension.
-        name: The file's name, without its ending.
+        section: Section of the page: "function groups", "scaling with the dimension", or a function in a dimension.
+        name: File name without suffix.
         picture: The figure.
     """
 
@@ -41,7 +41,7 @@ class Plate:
 
 
 def overview(assessment: Assessment, backdrop: charts.Backdrop = NOTHING) -> list[Picture]:
-    """Per dimension: the runtime distributions over all functions, and expected runtimes to one target."""
+    """For each dimension, the runtime distributions over all functions and the expected runtimes to one target."""
     pictures: list[Picture] = []
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
@@ -56,7 +56,7 @@ def overview(assessment: Assessment, backdrop: charts.Backdrop = NOTHING) -> lis
 def plates(
     assessment: Assessment, backdrop: charts.Backdrop = NOTHING, *, every_function: bool = False
 ) -> Iterator[Plate]:
-    """Runtime distributions by group of functions, the scaling of every function, and every function by itself."""
+    """Runtime distributions by function group, scaling of every function and, on request, every function by itself."""
     for dimension in assessment.subject.dimensions:
         groups: dict[tuple[str, str], list[Cell]] = {}
         for cell in assessment.subject.within(dimension):
@@ -74,7 +74,7 @@ def plates(
 
 
 def _of_cell(assessment: Assessment, cell: Cell, backdrop: charts.Backdrop) -> Iterator[tuple[str, charts.Exhibit]]:
-    """The figures of one function in one dimension, each with a name."""
+    """The figures of one function in one dimension, with their names."""
     stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
     if drawn := charts.runtime_distributions(assessment, [cell], cell.title, backdrop):
         yield f"{stem}-runtime-distributions", drawn
@@ -95,7 +95,7 @@ def _of_cell(assessment: Assessment, cell: Cell, backdrop: charts.Backdrop) -> I
 
 
 def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
-    """On how many problems each is significantly better than each other, and the order on a single problem."""
+    """The number of significant wins of each pair of algorithms and, if there is a single problem, their order."""
     names = comparison.algorithms
     if not comparison.decisive:
         return []

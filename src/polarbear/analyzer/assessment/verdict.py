@@ -1,4 +1,4 @@
-"""What an assessment and its tests say, in sentences."""
+"""The findings of an assessment and its tests, in sentences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from polarbear.descriptions import listed
 from polarbear.quantities import plural
 
 _NAMED = 10
-"""How many algorithms a sentence on failures names; their table names all."""
+"""Maximum number of algorithms named in a sentence on failures; the table names all."""
 
 
 def answer_of(assessment: Assessment, comparison: Comparison | None) -> list[str]:
-    """Who is ahead by mean area and by mean rank, what each means, and which to trust for what."""
+    """The leaders by mean area and by mean rank, what these mean, and which to trust for what."""
     if comparison is None:
         return []
     areas = {
@@ -46,7 +46,7 @@ def answer_of(assessment: Assessment, comparison: Comparison | None) -> list[str
 
 
 def too_few(comparison: Comparison) -> list[str]:
-    """Why tests of single problems say nothing, if there are too few runs for any verdict."""
+    """Why tests on single problems cannot decide anything, if there are too few runs for any verdict."""
     if comparison.decisive:
         return []
     return [
@@ -57,7 +57,7 @@ def too_few(comparison: Comparison) -> list[str]:
 
 
 def verdict(comparison: Comparison) -> list[str]:
-    """What the tests say, in sentences, with a caution on failed runs."""
+    """The findings of the tests, in sentences, with a caution about failed runs."""
     single = comparison.single_best
     best = [name for name, score in zip(single.names, single.scores, strict=True) if score <= single.scores.min()]
     sentences = [f"Single best solver by {comparison.measure}: {listed(best)}."]
@@ -75,7 +75,7 @@ def verdict(comparison: Comparison) -> list[str]:
 
 
 def failures_in_words(failures: Sequence[FailedRuns]) -> list[str]:
-    """One caution on all failures; none if there are none."""
+    """A single caution about all failures; none if there are none."""
     if not failures:
         return []
     failed, left_out = sum(failure.failed for failure in failures), sum(failure.left_out for failure in failures)

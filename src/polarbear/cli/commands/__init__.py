@@ -1,4 +1,4 @@
-"""The commands, a module each: the function of the module's name is the command."""
+"""The commands, one module each; the function with the module's name is the command."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ GROUPS = {
     "Compare": ("select", "assess", "compare", "modules", "selector", "switches", "table", "landscape", "bias"),
     "Share": ("import", "archive", "export", "merge", "knowledge"),
 }
-"""The commands in the order in which one works."""
+"""The commands in the order of a typical workflow."""
 
 
 class Command(NamedTuple):
     """A command.
 
     Attributes:
-        name: Its name.
-        group: The heading under which it stands.
-        function: What it does.
-        example: A call of it, for its help.
-        renamed: Options that had other names, and their names today; the old ones are accepted.
+        name: Name of the command.
+        group: Heading under which it is listed.
+        function: Function that executes it.
+        example: Example call, for its help.
+        renamed: Former names of options and their current names; the former ones are still accepted.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Command(NamedTuple):
     renamed: Mapping[str, str]
 
     def option(self, name: str) -> str:
-        """The name of an option today."""
+        """The current name of an option."""
         return self.renamed.get(name, name)
 
 
 def commands() -> Iterator[Command]:
-    """All commands in order; the name of a module may end in ``_`` where the command's is a keyword."""
+    """All commands in order; a module's name ends in ``_`` if the command's name is a keyword."""
     modules = {module.name.rstrip("_"): module.name for module in iter_modules(__path__)}
     group_of = {name: group for group, names in GROUPS.items() for name in names}
     for name in (*group_of, *(name for name in modules if name not in group_of)):

@@ -35,7 +35,7 @@ def archive(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Keep recorded runs by name in a local library, to be given to every command in place of a path."""
+    """Keep recorded runs by name in a local library; every command accepts such a name in place of a path."""
     from polarbear.problems import raw_optimum
     from polarbear.quantities import plural
     from polarbear.store import Library

@@ -1,4 +1,4 @@
-"""`polarbear bias`: whether optimizers prefer some part of the box whatever the objective says."""
+"""`polarbear bias`: whether optimizers prefer some part of the box regardless of the objective."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bias(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell which optimizers are structurally biased, by where their runs on random values end."""
+    """Tell which optimizers are structurally biased, from where their runs on random values end."""
     from polarbear import store
     from polarbear.analyzer.bias import write_bias_page
     from polarbear.bias import judge_runs
@@ -63,7 +63,7 @@ def bias(
 
 
 def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:
-    """Run a plan, to its end or from where it was left, and return its study."""
+    """Run a plan to its end, resuming it if it was begun, and return its study."""
     from polarbear.bias import SUITE
     from polarbear.records import Instance
 

@@ -45,9 +45,9 @@ def branch(
     seconds: PlanSecondsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Leave recorded runs in midway: each stays as it is, and goes on with each other algorithm, several times.
+    """Branch recorded runs midway: let each go on with its own and with each other algorithm, several times.
 
-    Resumes if the study of the branches exists. At the end stands how often each switch beat staying.
+    Resumes if the study of the branches exists. Finally prints how often each switch beat staying.
     """
     from polarbear import store
     from polarbear.study import plan_branches
@@ -82,7 +82,7 @@ def branch(
 
 
 def _gains(path: Path, horizon: int, skipped: int) -> tuple[dict[str, Any], str]:
-    """How often each switch beat staying."""
+    """How often each switch beat staying, as values and in words."""
     from polarbear import store
     from polarbear.selectors import switch_points
 

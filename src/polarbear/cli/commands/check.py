@@ -1,4 +1,4 @@
-"""`polarbear check`: how well a study's model predicts, and whether what it assumes holds."""
+"""`polarbear check`: how well a study's model predicts, and whether its assumptions hold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(
     final_target: FinalTargetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a study's model with others, and check what it assumes; of a study without a race, on all its runs."""
+    """Compare a study's model with others, and check its assumptions; for a study without a race, on all its runs."""
     from polarbear.analyzer import examine
     from polarbear.cli.console import Console
     from polarbear.inference import models
@@ -71,7 +71,7 @@ def check(
 
 
 def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResult:
-    """What a study's race has found; without a race, what all its runs say together."""
+    """The result of a study's race; without a race, of all its runs together."""
     from polarbear.store.specification import read_spec
     from polarbear.study import recorded_race, recorded_result
 
@@ -89,7 +89,7 @@ def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResu
 
 
 def _ratings(result: RaceResult, features: Path) -> ConditionalRatings:
-    """How ratings depend on the features in a table."""
+    """Ratings conditional on the features in a table."""
     import polars as pl
 
     from polarbear.analyzer import ratings_by_features
@@ -102,7 +102,7 @@ def _ratings(result: RaceResult, features: Path) -> ConditionalRatings:
 
 
 def _tell_deciding(ratings: ConditionalRatings, study: Path, *, as_json: bool) -> None:
-    """Print the share of each feature in how ratings differ between instances, at the first, middle and last time."""
+    """Print the share of each feature in the variance of ratings over instances, at the first, middle and last time."""
     from polarbear.cli.console import print_columns
 
     shares = ratings.importance()
@@ -122,7 +122,7 @@ def _tell_deciding(ratings: ConditionalRatings, study: Path, *, as_json: bool) -
 
 
 def _print(examination: Examination) -> None:
-    """Print how the models compare, and the checks: tables and sentences."""
+    """Print the comparison of the models, and the checks, as tables and sentences."""
     from polarbear.cli.console import print_columns
 
     comparison = examination.comparison

@@ -13,7 +13,7 @@ from polarbear.cli.terminal import echo
 
 EXAMPLE = "polarbear compare archive.study --dimension 5 --target 1e-3"
 RENAMED = {"alpha": "significance"}
-"""Old names of options."""
+"""Former names of options."""
 
 
 class _Test(StrEnum):

@@ -1,4 +1,4 @@
-"""`polarbear conform`: whether optimizers do what races and plans expect of them."""
+"""`polarbear conform`: whether optimizers meet the expectations of races and plans."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def conform(
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that optimizers keep what races and plans expect of them; tell whether they are structurally biased."""
+    """Check that optimizers meet the expectations of races and plans, and whether they are structurally biased."""
     from polarbear.conformance import CHECKS, REMARKS, examine
 
     for name in check or ():

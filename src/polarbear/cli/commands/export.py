@@ -15,7 +15,7 @@ from polarbear.cli.terminal import echo
 
 EXAMPLE = "polarbear export archive.study --format csv --into runs.csv"
 RENAMED = {"to": "into"}
-"""Old names of options."""
+"""Former names of options."""
 
 
 class _Format(StrEnum):

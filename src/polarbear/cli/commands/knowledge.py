@@ -36,7 +36,7 @@ _TAKES = {
     _What.QUERY: ("a query, or a file with one", 1),
     _What.LOAD: ("a file", 1),
 }
-"""What is given to each, at least one and at most so many."""
+"""What each expects as arguments, and at most how many; each expects at least one."""
 
 
 class _Format(StrEnum):
@@ -76,7 +76,7 @@ def knowledge(
     seconds: Annotated[float, typer.Option(min=0.1, help="Of query: the most time it may take.")] = 30.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Collect studies in a knowledge base in the words of the OPTION ontology, and ask it."""
+    """Collect studies in a knowledge base in terms of the OPTION ontology, and query it."""
     from polarbear.knowledge import KnowledgeBase
 
     given = list(words or ())
@@ -112,21 +112,21 @@ def knowledge(
 
 
 def _print_counts(counts: Mapping[str, int], noun: str, *, as_json: bool) -> None:
-    """Print how much was added from where."""
+    """Print how many items were added from each source."""
     from polarbear.quantities import plural
 
     echo(to_json(counts) if as_json else "\n".join(f"{of}: {plural(count, noun)}" for of, count in counts.items()))
 
 
 def _table(path: Path) -> Any:
-    """A table written as CSV or Parquet."""
+    """A table from a CSV or Parquet file."""
     import polars as pl
 
     return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
 
 
 def _fields(given: Sequence[str], option: str = "field", example: str = "target=1e-8") -> dict[str, str]:
-    """What was given as names and values."""
+    """Options given as NAME=VALUE, as a dictionary."""
     split = [each.partition("=") for each in given]
     for each, (_, sign, _) in zip(given, split, strict=True):
         if not sign:
@@ -141,7 +141,7 @@ def _queried(known: KnowledgeBase, query: str, seconds: float) -> Any:
 
 
 def _print_questions(*, as_json: bool) -> None:
-    """The questions that can be asked by name, and their fields."""
+    """Print the questions that can be asked by name, and their fields."""
     from polarbear.knowledge import TEMPLATES
 
     if as_json:
@@ -155,7 +155,7 @@ def _print_questions(*, as_json: bool) -> None:
 
 
 def _print(answer: Any, *, as_json: bool) -> None:
-    """An answer as a table, or as JSON."""
+    """Print an answer as a table, or as JSON."""
     from polarbear.analyzer import Table
     from polarbear.cli.console import print_table
     from polarbear.quantities import plural

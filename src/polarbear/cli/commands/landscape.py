@@ -47,7 +47,7 @@ class _Embedding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """On which points features are computed, and which."""
+    """Which features are computed, and from which points."""
 
     designs: Annotated[int, typer.Option(min=1, help="Latin hypercubes, the same for all instances.")] = 30
     points: Annotated[int, typer.Option(min=2, help="Points of each.")] = 1000
@@ -55,7 +55,7 @@ class Sampling:
     seed: Annotated[int, typer.Option(min=0, help="Of the first design; the others count up.")] = 0
 
     def options(self) -> list[str]:
-        """The words that give these options on the command line."""
+        """The command-line arguments that give these options."""
         numbers = {"--designs": self.designs, "--points": self.points, "--seed": self.seed}
         given = [(name, str(number)) for name, number in numbers.items()]
         return [word for pair in (*given, *(("--set", name) for name in self.sets or ())) for word in pair]
@@ -63,7 +63,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """What is compared."""
+    """Options of the comparison."""
 
     runs: Annotated[
         list[Path] | None, data_option("Of compare: a study or archive with runs on the instances; repeatable.")
@@ -99,7 +99,7 @@ def landscape(
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute features of a plan's instances, and compare those of each function; resumes what was interrupted."""
+    """Compute features of a plan's instances, and compare those of each function; resumes if interrupted before."""
     from polarbear.landscape import by_box
     from polarbear.quantities import plural
 
@@ -121,7 +121,7 @@ def landscape(
 def _features(
     boxes: Sequence[Sequence[ProblemSpec]], folder: Path, sampling: Sampling, workers: int
 ) -> list[InstanceFeatures]:
-    """The features of each box; designs that were completed before are read."""
+    """The features of each box; completed designs are read rather than computed."""
     from polarbear.cli.console import Console
     from polarbear.landscape import SETS, instances
     from polarbear.progress import steps
@@ -184,7 +184,7 @@ def _compare(
 
 
 def _performances(problems: Sequence[ProblemSpec], plan_file: Path, tests: Tests) -> list[Performance]:
-    """How algorithms performed on the problems after each budget, by default the plan's."""
+    """The performance of algorithms on the problems after each budget, by default that of the plan."""
     from polarbear.landscape import performance
 
     if not tests.runs:
@@ -204,7 +204,7 @@ def _plans_budgets(plan: Plan) -> list[float]:
 def _written(
     compared: Sequence[InstanceComparison], performances: Sequence[Performance], folder: Path, alpha: float
 ) -> dict[str, Any]:
-    """Write the page, and return what it says as plain values."""
+    """Write the page, and return its contents as plain values."""
     from polarbear.analyzer.landscape import headline, write_instances_page
 
     page = write_instances_page(compared, folder, performances=performances, alpha=alpha)

@@ -1,4 +1,4 @@
-"""`polarbear merge`: unite the runs of studies."""
+"""`polarbear merge`: merge the runs of studies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def merge(
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Unite the runs of studies, made on different machines, in a new study."""
+    """Merge the runs of studies, made on different machines, into a new study."""
     from polarbear import store
     from polarbear.cli.console import Console
     from polarbear.quantities import plural
@@ -53,7 +53,7 @@ def merge(
 
 
 def _notes(merged: Any) -> Iterator[str]:
-    """What was decided on the way."""
+    """Notes on what was decided while merging."""
     from polarbear.quantities import plural
 
     for conflict in merged.conflicts:

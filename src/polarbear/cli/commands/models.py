@@ -9,7 +9,7 @@ EXAMPLE = "polarbear models"
 
 
 def models(as_json: JsonOption = False) -> None:
-    """List the models of ratings over time and their fields, as [model] in study files takes them."""
+    """List the models of ratings over time and their fields, as used in [model] of study files."""
     from polarbear.inference import from_description
     from polarbear.inference import models as known
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "polarbear modules space.study"
 _SHOWN = 5
-"""How many timepoints the tables show."""
+"""Number of timepoints in the tables."""
 
 
 def modules(
@@ -34,7 +34,7 @@ def modules(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which option of an optimizer matters when, from all runs of a configurator."""
+    """Tell which option of an optimizer matters when, from all runs of a configurator."""
     from polarbear.cli.console import print_columns
     from polarbear.study import effects_of
 
@@ -75,7 +75,7 @@ def modules(
 
 
 def _draw(folder: Path, study: Path, effects: Effects, beside: list[Path]) -> list[str]:
-    """Draw the figures into a folder; their files."""
+    """Draw the figures into a folder, and return their files."""
     from polarbear.analyzer.modules import module_figures
 
     folder.mkdir(parents=True, exist_ok=True)

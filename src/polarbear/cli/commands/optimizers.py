@@ -19,12 +19,12 @@ def optimizers(
     fields: Annotated[bool, typer.Option("--fields", help="Also list their fields and defaults.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the optimizers: whether they are installed, what they are, and their fields."""
+    """List the optimizers: what they are, whether they are installed, and their fields."""
     from polarbear import optimizers
     from polarbear.cli.console import print_columns
 
     kinds = {name: optimizers.family_class(name) for name in optimizers.families()}
-    if word:  # with a word, each algorithm of the libraries, of which there are hundreds
+    if word:  # with a word, also the hundreds of algorithms of libraries
         kinds |= {name: kinds[family] for name, family in optimizers.library_algorithms().items()}
     chosen = {name: kind for name, kind in kinds.items() if word.lower() in f"{name} {_about(name, kind)}".lower()}
     if not chosen:
@@ -60,7 +60,7 @@ def _about(name: str, kind: type[Any]) -> str:
 
 
 def _missing(kind: type[Any]) -> str | None:
-    """The extra that an optimizer lacks."""
+    """The missing extra that an optimizer needs."""
     from polarbear.extras import Extra, ExtraMissing
 
     extra = getattr(kind, "requires", None)

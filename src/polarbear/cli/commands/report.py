@@ -1,4 +1,4 @@
-"""`polarbear report`: the page that suits a study."""
+"""`polarbear report`: the page appropriate to a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polarbear.cli.terminal import echo
 
 EXAMPLE = "polarbear report study.study --into report.html"
 RENAMED = {"output": "into"}
-"""Old names of options."""
+"""Former names of options."""
 
 
 def report(
@@ -36,7 +36,7 @@ def report(
     ] = 12,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the page that suits a study: the report of a race, or the assessment of all other runs."""
+    """Write the page appropriate to a study: the report of a race, or the assessment of any other runs."""
     if full:
         _full(study, into or _beside(study, ".analyzer"), most, as_json=as_json)
         return
@@ -51,7 +51,7 @@ def report(
 
 
 def _beside(study: Path, ending: str) -> Path:
-    """The folder of pages that is named after a study, beside it; of one elsewhere or in the library, here."""
+    """The folder for pages named after a study, beside it, or here if the study is remote or in the library."""
     from polarbear.store import Library, remote
 
     library = Library().folder

@@ -1,4 +1,4 @@
-"""`polarbear resume`: go on with a study of a race or a plan."""
+"""`polarbear resume`: continue a study of a race or a plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def resume(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Go on with a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
+    """Continue a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
     from polarbear import store
     from polarbear.experiment import Watch
     from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec
@@ -77,9 +77,9 @@ def resume(
 
 @contextmanager
 def _imports(study: Path, spec: Mapping[str, Any], imports: Collection[str], *, trust: bool) -> Generator[list[str]]:
-    """The modules that the study may import: those that are named, or with `--trust` those that it names itself.
+    """The modules that the study may import: those named by the user, or with `--trust` all that the study names.
 
-    The current folder, and that of the study, are looked in only where such modules are needed. Errors name the study.
+    They are looked up in the current folder and in that of the study only if needed. Errors name the study.
     """
     from polarbear.store.paths import remote
     from polarbear.study import NotTrusted, StudyFileError, modules_of

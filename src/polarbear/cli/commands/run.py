@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = "polarbear run plan.toml --workers 4"
 _LONG = 3600.0
-"""Seconds from which on a run has to be confirmed."""
+"""Estimated duration, in seconds, above which a run has to be confirmed."""
 _SMALL = 100_000
-"""Evaluations up to which a plan runs without a pilot: an hour would be 36 ms for each of them."""
+"""Number of evaluations up to which a plan runs without a pilot; an hour would mean 36 ms for each of them."""
 
 
 def run(
@@ -63,7 +63,7 @@ def _estimate(plan: Plan, path: Path, workers: Workers, *, as_json: bool) -> Non
 
 
 def _cost(plan: Plan, path: Path, workers: Workers) -> Estimate:
-    """What the runs that are still to be made will cost, by a pilot."""
+    """The estimated cost of the remaining runs, from a pilot."""
     from polarbear import store
     from polarbear.cli.console import Console
     from polarbear.study import check_same, estimate
@@ -79,7 +79,7 @@ def _cost(plan: Plan, path: Path, workers: Workers) -> Estimate:
 
 
 def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
-    """Ask before a plan that is estimated to take above an hour; small ones are not estimated."""
+    """Ask for confirmation if a plan is estimated to take more than an hour; small plans are not estimated."""
     from polarbear.quantities import amount, duration, plural
 
     if plan.evaluations is not None and plan.evaluations <= _SMALL:
@@ -99,7 +99,7 @@ def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
 
 
 def print_estimate(cost: Estimate, plan: Plan) -> None:
-    """Print what a plan would cost, and what that rests on."""
+    """Print the cost of a plan, and the basis of the estimate."""
     from polarbear.cli.console import print_columns
     from polarbear.quantities import amount, duration, plural
 

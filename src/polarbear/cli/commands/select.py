@@ -14,7 +14,7 @@ from polarbear.cli.terminal import echo
 
 EXAMPLE = "polarbear select study.study --budget 100..1000 --size 2"
 RENAMED = {"preference": "budget"}
-"""Old names of options."""
+"""Former names of options."""
 
 
 class _Criterion(StrEnum):
@@ -45,7 +45,7 @@ def select(
     gamma: Annotated[float, typer.Option(min=1e-6, max=1 - 1e-6, help="Level of the lower quantile.")] = 0.05,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose an algorithm, or a portfolio to run in parallel, for a budget that is known more or less."""
+    """Choose an algorithm, or a portfolio to run in parallel, given what is known of the budget."""
     from polarbear.results import Result
     from polarbear.store import StudyError
 

@@ -1,4 +1,4 @@
-"""`polarbear selector`: which algorithm to use on a problem, by features of its landscape."""
+"""`polarbear selector`: which algorithm to use on a problem, by its landscape features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SHARE = ("share", "lower", "upper", "probability of the largest")
 _MOST_DECIDING = 5
-"""Features that are printed; all are in the JSON."""
+"""Number of features printed; the JSON output has all."""
 
 EXAMPLE = "polarbear selector train plan.toml --runs plan.study --budget 1000 --into mine.npz"
 
@@ -48,7 +48,7 @@ class _Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How algorithms did on a plan's problems, and how features are computed."""
+    """How algorithms performed on a plan's problems, and how features are computed."""
 
     runs: Annotated[
         list[Path] | None, data_option("Of plans: a study or archive with runs on their problems; repeatable.")
@@ -65,7 +65,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What is learnt, and how it is judged."""
+    """What is learnt, and how it is evaluated."""
 
     kind: Annotated[
         list[_Kind] | None,
@@ -119,7 +119,7 @@ def selector(
     seed: Annotated[int, typer.Option(min=0, help="Of all random choices.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn which algorithm to use on a problem, judge selectors on problems that they have not seen, or ask one."""
+    """Learn which algorithm to use on a problem, evaluate selectors on unseen problems, or query a selector."""
     with bad_input():
         kinds = [each.value.replace("-", " ") for each in learning.kind or ()]
         if what is _What.TRAIN:
@@ -143,7 +143,7 @@ def selector(
 def _train(
     source: Path, known: Known, learning: Learning, kinds: list[Any], seed: int, path: Path
 ) -> tuple[dict[str, Any], str]:
-    """Train a selector and save it; what it learnt from, as values and in words."""
+    """Train a selector and save it; returns a description of its training, as values and in words."""
     from polarbear import selectors
 
     if len(kinds) > 1:
@@ -185,7 +185,7 @@ def _sets(known: Known) -> list[str]:
 
 
 def _cases(source: Path, known: Known, seed: int) -> Cases:
-    """Cases from a table, or from a plan's problems and the runs on them."""
+    """Cases from a table, or from a plan's problems and runs on them."""
     from polarbear.cli.console import Console
     from polarbear.landscape import by_box, instances
     from polarbear.selectors import Cases
@@ -238,7 +238,7 @@ def _scores_in_words(evaluation: Evaluation) -> str:
 
 
 def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str | None]:
-    """What to use on each problem; and what to think of before, if together they are unlike those of the training."""
+    """Advice for each problem, and a caution if the problems as a set are unlike those of the training."""
     from polarbear.assess.functions import function_of
     from polarbear.protocols import identity_of
     from polarbear.selectors import load, shift_in_words
@@ -259,7 +259,7 @@ def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str 
 
 
 def _advices_of_table(asked: Selector, file: Path, seed: int) -> tuple[dict[str, Advice], str | None]:
-    """The same of problems whose features stand in a table, by its column instance, if there is one, or its rows."""
+    """The same for problems whose features are in a table, named by its column instance if present, else by row."""
     import polars as pl
 
     from polarbear.descriptions import did_you_mean

@@ -36,7 +36,7 @@ def serve(
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
-    """Look at studies and archives in the browser, also while they grow; nothing is run."""
+    """View studies and archives in the browser, even while they grow; nothing is run."""
     from polarbear.web.server import make_server
 
     with bad_input():

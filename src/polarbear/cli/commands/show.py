@@ -1,4 +1,4 @@
-"""`polarbear show`: what a study has found so far."""
+"""`polarbear show`: the findings of a study so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLE = "polarbear show study.study"
 
 
 def show(study: StudyArgument, as_json: JsonOption = False) -> None:
-    """Say what a study has found so far, also while it runs."""
+    """Print what a study has found so far, even while it is running."""
     from polarbear import store
     from polarbear.study.summary import remark_lines
 
@@ -35,7 +35,7 @@ def show(study: StudyArgument, as_json: JsonOption = False) -> None:
 
 
 def _show_plan(study: Path, *, as_json: bool) -> None:
-    """Say how far a plan is, and what failed; of merged or imported runs, how many there are."""
+    """Print the progress of a plan, and what failed; for merged or imported runs, their number."""
     from polarbear.study import load_plan
 
     summary = load_plan(study)

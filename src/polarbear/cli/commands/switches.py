@@ -36,7 +36,7 @@ def switches(
     seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs, or of the posterior's draws.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what switching between algorithms at a target would gain, and what of it holds on other runs."""
+    """Tell what switching between algorithms at a target would gain, and how much of it holds on other runs."""
     from polarbear.analyzer.assessment.page import adaptive_table, roles_table, switching_table
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table

@@ -1,4 +1,4 @@
-"""`polarbear verify`: whether a study is as it was written, and what can be saved if it is not."""
+"""`polarbear verify`: whether a study is intact, and what can be saved if it is not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verify(
     take_over_lock: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every file of a study against its checksums, and say what can be saved."""
+    """Check every file of a study against its checksum, and tell what can be saved."""
     from polarbear import study as room
 
     take_over(study, wanted=take_over_lock)

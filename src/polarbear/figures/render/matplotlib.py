@@ -1,4 +1,4 @@
-"""Figures drawn by Matplotlib: panels, keys and bars of shades."""
+"""Render figures with Matplotlib: panels, keys and colour bars."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types leave keyword arguments untyped)
@@ -72,11 +72,11 @@ _STYLE: dict[str, Any] = {
 
 
 _PLACES = {"above": "outside upper left", "below": "outside lower left", "right": "outside right upper"}
-"""Of a figure's key."""
+"""Locations of a figure's key."""
 _BESIDE = {"above": ("lower left", (0, 1)), "below": ("upper left", (0, -0.2)), "right": ("upper left", (1, 1))}
-"""Of a key beside axes: which corner of it lies where, in widths and heights of the axes."""
+"""Location and anchor of a key beside axes: which corner of the key lies where, in axes coordinates."""
 _PATH, _DECIMALS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d\d)\d+")
-"""Paths in SVG, and what of their coordinates, in points, nobody sees."""
+"""Paths in SVG, and the decimals of their coordinates, in points, that are too small to see."""
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -91,17 +91,17 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def _defaults() -> Any:
-    """Settings without those of a file ``matplotlibrc``, which may lie in the current folder."""
+    """Matplotlib's defaults without the settings of a ``matplotlibrc`` file, which may lie in the current folder."""
     return {name: value for name, value in mpl.rcParamsDefault.items() if "backend" not in name}
 
 
 def blank(width: float, height: float) -> Figure:
-    """An empty figure, bound to no window and known to no global list."""
+    """An empty figure that belongs to no window and is not registered with pyplot."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike wherever it is shown."""
+    """The figure as SVG, byte for byte reproducible; text is drawn as outlines, so it looks the same everywhere."""
     text = io.StringIO()
     with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}), _laid_out(figure):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
@@ -110,7 +110,7 @@ def svg(figure: Figure) -> str:
 
 @contextmanager
 def _laid_out(figure: Figure) -> Generator[None]:
-    """Lay a figure out as SVG, once; Matplotlib draws one that lays itself out twice, to throw the first away."""
+    """Lay a figure out for SVG once; Matplotlib alone would draw it twice and discard the first drawing."""
     if (engine := figure.get_layout_engine()) is None:
         yield
         return
@@ -129,7 +129,7 @@ def _laid_out(figure: Figure) -> Generator[None]:
 
 @styled
 def draw(drawing: Drawing) -> Figure:
-    """Draw a figure: first the marks with fixed positions, then text that is placed where there is room."""
+    """Draw a figure: first the marks with fixed positions, then text, which goes where there is room."""
     figure = blank(drawing.width, drawing.height)
     figure.set_facecolor(drawing.paper[0])
     axes = _axes(figure, drawing)
@@ -142,7 +142,7 @@ def draw(drawing: Drawing) -> Figure:
 
 @styled
 def draw_on(drawing: Drawing, axes: Axes | Sequence[Axes]) -> None:
-    """Draw a figure on axes of the user's, one for each panel, with the figure's key above the first."""
+    """Draw a figure on the user's axes, one for each panel, with the figure's key above the first."""
     given: list[Any] = list(np.ravel(np.asarray(axes, dtype=object)))
     if wrong := [each for each in given if not isinstance(each, Axes)]:
         raise TypeError(f"ax is a {type(wrong[0]).__name__}; give axes of Matplotlib, such as those of plt.subplots()")
@@ -165,7 +165,7 @@ def _panels(axes: Sequence[Axes], drawing: Drawing) -> None:
 
 
 def _texts(axes: Sequence[Axes], drawing: Drawing) -> None:
-    """Text is placed in all panels as they are laid out before, and ticks are thinned out beside it."""
+    """Place text in all panels, given their layout so far, then thin out tick labels."""
     rest = [list(dropwhile(_is_fixed, panel.marks)) for panel in drawing.panels]
     sparse = [ax for ax, panel in zip(axes, drawing.panels, strict=True) if panel.x.sparse]
     if any(rest):
@@ -233,7 +233,7 @@ def _is_fixed(mark: Mark) -> bool:
 
 
 def _fit(ax: Axes, marks: list[Mark], drawing: Drawing) -> None:
-    """Draw text that is moved or left out for lack of room, and the marks on top of it."""
+    """Draw text that is moved or left out where space is short, and the marks on top of it."""
     points = [mark for mark in marks if isinstance(mark, PointLabel)]
     ends = [mark for mark in marks if isinstance(mark, EndLabel)]
     for mark in marks:
@@ -259,7 +259,7 @@ def _figure_key(figure: Figure, first: Axes, key: Key, drawing: Drawing) -> None
 
 
 def _inner_key(ax: Axes, key: Key, drawing: Drawing) -> None:
-    """A legend in a corner of a panel, above its marks."""
+    """A legend in a corner of a panel, on top of its marks."""
     legend = _key(ax, key, drawing, loc=key.place.removeprefix("inside "), handlelength=1.6, frameon=True)
     legend.set_zorder(10)
     legend.get_frame().set(facecolor=drawing.ground(drawing.panels[0]), edgecolor="none", alpha=0.8)
@@ -277,7 +277,7 @@ def _panel_key(ax: Axes, key: Key, drawing: Drawing) -> None:
 
 
 def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> Legend:
-    """A legend, read row by row; Matplotlib fills it column by column, and hides texts that begin with "_"."""
+    """A legend read row by row; Matplotlib fills legends by columns and hides texts that begin with "_"."""
     count = len(key.entries)
     by_column = [key.entries[at] for start in range(key.columns) for at in range(start, count, key.columns)]
     legend = where.legend(
@@ -290,7 +290,7 @@ def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> Le
 
 
 def _sample(entry: Entry, drawing: Drawing) -> Line2D | Patch:
-    """The line, symbol or area beside the text."""
+    """The line, symbol or area beside the text of an entry."""
     color = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink).color_in(drawing.looks)
     if not entry.width and not entry.symbol:
         return Patch(color=color)

@@ -1,4 +1,4 @@
-"""Axes of Matplotlib: scale, limits, ticks, labels."""
+"""Matplotlib axes: scale, limits, ticks, labels."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types leave keyword arguments untyped)
@@ -25,11 +25,11 @@ def _brief(value: float, _position: int | None = None) -> str:
 
 
 COUNTS, BRIEF = FuncFormatter(_counts), FuncFormatter(_brief)
-"""Tick labels in few characters, and in fewer."""
+"""Compact tick labels, and even shorter ones."""
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that the axes stand in."""
+    """The figure that contains the axes."""
     figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError("the axes stand in no figure")
@@ -82,7 +82,7 @@ def _ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
 
 
 def _log_ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Powers of ten, with twice and five times them where there are few; numbers as on a linear one within a decade."""
+    """Ticks at powers of ten, with 2 and 5 times these if they are few; linear ticks within less than a decade."""
     own = ax.xaxis if which == "x" else ax.yaxis
     low, high = own.get_view_interval()
     narrow = axis.most is not None and axis.most < 6
@@ -97,7 +97,7 @@ def _log_ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
 
 
 def lay_out(figure: Figure) -> None:
-    """Give panels and texts the places at which the figure will be drawn, as it is now."""
+    """Move panels and texts to the positions at which the figure will be drawn."""
     if figure.axes and (engine := figure.get_layout_engine()):
         engine.execute(figure)
     for ax in figure.axes:
@@ -106,7 +106,7 @@ def lay_out(figure: Figure) -> None:
 
 
 def thin_out(ax: Axes) -> None:
-    """Leave out labels of the horizontal axis that would touch others; that of the last tick stays."""
+    """Hide labels of the horizontal axis that would touch others; the last one is kept."""
     labels = ax.get_xticklabels()
     boxes = [label.get_window_extent() for label in labels]
     space = boxes[0].height / 3

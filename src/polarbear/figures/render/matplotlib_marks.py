@@ -1,4 +1,4 @@
-"""Marks drawn by Matplotlib, and labels where there is room for them."""
+"""Draw marks with Matplotlib, and labels where there is room for them."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types leave keyword arguments untyped)
@@ -39,7 +39,7 @@ from polarbear.figures.style import MICRO, SMALL, literal, readable
 from polarbear.records import FloatArray
 
 _TINY = 1e-9
-"""Borders lie just below round numbers, so that exactly 0.5 counts as at least 0.5."""
+"""Contour levels lie just below round numbers, so that exactly 0.5 counts as at least 0.5."""
 _BEYOND = "#3A3D42"
 _DARK_TEXT = "#12304A"
 
@@ -49,7 +49,7 @@ def draw_mark(mark: Mark, ax: Axes, drawing: Drawing) -> None:  # noqa: ARG001
     """Draw a mark.
 
     Raises:
-        TypeError: If there is no such kind of mark.
+        TypeError: If the kind of mark is unknown.
     """
     raise TypeError(
         f"mark {mark.name!r} is a {type(mark).__name__}; figures are made of those in polarbear.figures.marks"
@@ -147,7 +147,7 @@ def _(mark: Label, ax: Axes, drawing: Drawing) -> None:
 def _(mark: Surface, ax: Axes, _drawing: Drawing) -> None:
     right, top = ax.get_xlim()[1], ax.get_ylim()[1]
     x, y = np.repeat(np.append(mark.x, right), 2)[1:-1], np.repeat(np.append(mark.y, top), 2)[1:-1]
-    z = np.repeat(np.repeat(mark.z, 2, axis=0), 2, axis=1).T  # both ends of every cell: contours have right angles
+    z = np.repeat(np.repeat(mark.z, 2, axis=0), 2, axis=1).T  # both ends of every cell, for contours with right angles
     unknown = np.isnan(z)
     if unknown.any():
         hatched = unknown.astype(np.float64)
@@ -163,7 +163,7 @@ def _(mark: Surface, ax: Axes, _drawing: Drawing) -> None:
 
 
 def norm_of(shades: Shades) -> tuple[Normalize, Colormap]:
-    """Where numbers lie between the first and the last colour, and the colours."""
+    """The normalization of numbers to [0, 1], and the colormap."""
     norm = LogNorm if shades.log else Normalize
     return norm(shades.low, shades.high, clip=True), LinearSegmentedColormap.from_list("shades", list(shades.stops))
 
@@ -207,14 +207,14 @@ def _(mark: Cells, ax: Axes, _drawing: Drawing) -> None:
 
 
 def _points_of(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> tuple[float, float]:
-    """How far apart two numbers lie along each axis, in points."""
+    """The lengths, in points, of two intervals: `x` along the horizontal axis and `y` along the vertical."""
     corners = ax.transData.transform(np.column_stack([x, y])) * 72 / figure_of(ax).dpi
     across, up = np.abs(corners[1] - corners[0])
     return float(across), float(up)
 
 
 def _largest(mark: Cells, ax: Axes) -> float:
-    """The largest size at which every text fits into its cell; 0 if that is too small to be read."""
+    """The largest font size at which every text fits into its cell; 0 if that is too small to read."""
     longest = max([1, *(len(text) for text, value in zip(mark.text, mark.value, strict=True) if not np.isnan(value))])
     across, up = _points_of(ax, (mark.x[0], mark.x_end[0]), (mark.y[0], mark.y[0] + mark.height))
     size = min(SMALL, across / (0.8 * longest), 0.8 * up)
@@ -222,9 +222,9 @@ def _largest(mark: Cells, ax: Axes) -> float:
 
 
 def spread(wanted: ArrayLike, gap: float, low: float, high: float) -> FloatArray:
-    """Places for labels near the wanted ones, at least `gap` apart where the room allows it, in the same order.
+    """Positions of labels near the wanted ones, in the same order and at least `gap` apart where there is room.
 
-    The sum of squared shifts is least.
+    They minimize the sum of squared shifts.
     """
     at = floats(wanted)
     if not at.size:
@@ -239,12 +239,12 @@ def spread(wanted: ArrayLike, gap: float, low: float, high: float) -> FloatArray
 
 
 def _fractions(ax: Axes, points: Sequence[tuple[float, float]]) -> FloatArray:
-    """(k, 2) where points lie as shares of the panel's width and height, as it is laid out now."""
+    """(k, 2) positions of points as fractions of the panel's width and height, in its current layout."""
     return np.asarray((ax.transData + ax.transAxes.inverted()).transform(points), dtype=np.float64)
 
 
 def draw_end_labels(ax: Axes, labels: Sequence[EndLabel], drawing: Drawing) -> None:
-    """Names beside the right end of their lines, moved apart where they would overlap and tied to their lines."""
+    """Draw names beside the right ends of lines, moved apart where they would overlap and connected to their lines."""
     figure, right = figure_of(ax), ax.get_xlim()[1]
     colors = [label.color_in(drawing.looks) for label in labels]
     for label, color in zip(labels, colors, strict=True):
@@ -275,7 +275,7 @@ def draw_end_labels(ax: Axes, labels: Sequence[EndLabel], drawing: Drawing) -> N
 
 
 def draw_point_labels(ax: Axes, labels: Sequence[PointLabel], drawing: Drawing) -> None:
-    """Small text at the lower right of points, off a rising line, moved apart where it would overlap."""
+    """Draw small text at the lower right of points, off a rising line, moved apart where it would overlap."""
     figure = figure_of(ax)
     gap = 1.15 * MICRO / 72 / (ax.bbox.height / figure.dpi)
     for at in dict.fromkeys(label.x for label in labels):

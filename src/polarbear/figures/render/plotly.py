@@ -1,4 +1,4 @@
-"""Figures drawn by plotly: a figure becomes plain values that plotly.js draws and ``plotly.graph_objects`` takes."""
+"""Render figures for plotly: as plain values that plotly.js draws and ``plotly.graph_objects`` accepts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from polarbear.figures.style import INK, MUTED, RULE, SURFACE, hex_of, rgb_of
 
 _DARK = {INK: "#E6E8EB", MUTED: "#A4ABB3", RULE: "#333A42", SURFACE: "#14171A", "#FFFFFF": "#14171A"}
 LETTERS = 12.5
-"""Size of the text in pixels."""
+"""Font size in pixels."""
 _LETTER = 8
-"""Pixels of a letter beside a panel."""
+"""Width of a letter beside a panel, in pixels."""
 _PITCH = 96.0
-"""Pixels in an inch of the figure's height on screens."""
+"""Pixels per inch of the figure's height on screen."""
 _MANY_ROWS = 125.0
-"""The same of more than two rows of panels, so that between two there is room for numbers and a title."""
+"""The same for more than two rows of panels, which need room between them for numbers and a title."""
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
 
 
@@ -43,22 +43,22 @@ def draw(
     dark: bool = False,
     letters: float = LETTERS,
 ) -> dict[str, Any]:
-    """A figure as plotly's data and layout.
+    """A figure as plotly data and layout.
 
     Args:
         figure: The figure.
-        x: The scale of horizontal axes, in place of their own.
-        y: The scale of vertical axes, in place of their own.
-        dark: Whether it stands on a dark page; then it is dark itself, unless it has a `paper` of its own.
-        letters: Size of the text, in pixels.
+        x: Scale of the horizontal axes; default their own.
+        y: Scale of the vertical axes; default their own.
+        dark: Whether the page is dark; then so is the figure, unless it has a `paper` of its own.
+        letters: Font size in pixels.
 
     Returns:
-        A dictionary with "data" and "layout", which ``plotly.graph_objects.Figure`` takes. Each trace has the name of
-        its mark as "meta"; numbers that are infinite or unknown are None. Names at the ends of lines and keys are
-        entries of the legend.
+        A dictionary with "data" and "layout", accepted by ``plotly.graph_objects.Figure``. Each trace has the name of
+        its mark as "meta"; infinite and unknown numbers are None. Names at the ends of lines and keys become legend
+        entries.
 
     Raises:
-        ValueError: If no axis can have the scale asked for; see `Drawing.is_switchable`.
+        ValueError: If an axis cannot have the requested scale; see `Drawing.is_switchable`.
     """
     figure = figure.scaled(x=x, y=y)
     tint = _on_dark if dark and figure.paper == (SURFACE, SURFACE) else str
@@ -108,7 +108,7 @@ def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict
 
 
 def _legend(place: Place, below: float, ground: str, domain: tuple[list[float], list[float]]) -> dict[str, Any]:
-    """Where a legend stands: `below` the panels by so much of their height, or inside the first, in its domain."""
+    """The position of a legend: `below` the panels, as a share of their height, or inside the domain of the first."""
     if place == "below":
         return {"orientation": "h", "x": 0, "y": -below, "yanchor": "top"}
     _, _, corner = place.partition("inside ")
@@ -121,7 +121,7 @@ def _legend(place: Place, below: float, ground: str, domain: tuple[list[float], 
 
 
 def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
-    """Where a panel lies, as shares of the figure's width and height."""
+    """Horizontal and vertical extent of a panel, as shares of the figure's width and height."""
     rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
     row, column = divmod(at, columns)
     across = 0.20 / columns if columns > 1 else 0.0
@@ -190,7 +190,7 @@ def _heading(title: str, number: str, tint: Callable[[str], str]) -> dict[str, A
 
 
 def _plain(label: str) -> str:
-    r"""A label without the signs of mathematics; ``\$`` is a dollar."""
+    r"""A label without markup for mathematics; ``\$`` is a dollar."""
     return escaped(label.replace(r"\$", "\0").replace("$", "").replace("\0", "$"))
 
 
@@ -222,7 +222,7 @@ def _axis(axis: Axis, tint: Callable[[str], str]) -> dict[str, Any]:
 
 
 def _entry(entry: Entry, subplot: Subplot) -> dict[str, Any]:
-    """An entry of a key in the legend; those without line and symbol are areas."""
+    """A key's entry as a legend entry; entries without line and symbol are areas."""
     mark = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink)
     color = subplot.color(mark)
     line = {"color": color, "width": entry.width * PIXELS} if entry.width else None
@@ -235,7 +235,7 @@ def _entry(entry: Entry, subplot: Subplot) -> dict[str, Any]:
 
 
 def _bar(bar: Bar, subplot: Subplot, up: list[float], tint: Callable[[str], str]) -> dict[str, Any]:
-    """The numbers that shades stand for, beside a trace without points."""
+    """A colour bar, attached to a trace without points."""
     if bar.shades:
         ends = np.log10([bar.shades.low, bar.shades.high]) if bar.shades.log else [bar.shades.low, bar.shades.high]
         stops = bar.shades.stops
@@ -266,7 +266,7 @@ def _beside(up: list[float]) -> dict[str, Any]:
 
 
 def _once(traces: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The traces, each entry of the legend once."""
+    """The traces, with every legend entry only once."""
     known: set[tuple[str, str]] = set()
     for trace in traces:
         entry = trace["name"], trace["legendgroup"]
@@ -277,5 +277,5 @@ def _once(traces: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _on_dark(color: str) -> str:
-    """A colour for dark pages: greys the other way round, all others a third lighter."""
+    """A colour for dark pages: greys inverted, all others a third lighter."""
     return _DARK.get(color) or hex_of(1 - 0.68 * (1 - rgb_of(color)))

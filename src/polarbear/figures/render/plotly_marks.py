@@ -1,4 +1,4 @@
-"""Marks as traces, shapes and annotations of plotly, in plain values: plotly itself is not needed to make them."""
+"""Marks as plotly traces, shapes and annotations, in plain values that can be made without plotly."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ SYMBOLS = {
     "|": "line-ns-open",
     ".": "circle",
 }
-"""Plotly's names of the symbols of `Markers`."""
+"""Plotly's names for the symbols of `Markers`."""
 PIXELS = 4 / 3
-"""In a point of paper."""
+"""Pixels per point on paper."""
 _BEYOND, _UNKNOWN = "#3A3D42", "#C9CDD2"
 _AT = "(%{x}, %{y})"
 
@@ -54,16 +54,16 @@ Traces = list[dict[str, Any]]
 
 @dataclass(slots=True)
 class Subplot:
-    """Where marks are drawn, and what they have become so far.
+    """Where marks are drawn, and the shapes and annotations they have become so far.
 
     Attributes:
-        x: The horizontal axis.
-        y: The vertical axis.
-        number: Of both axes in plotly's names, such as ``""`` or ``"2"``.
-        looks: Of the algorithms.
-        tint: What becomes of a colour, such as on a dark page.
-        shapes: Of the layout.
-        annotations: Of the layout.
+        x: Horizontal axis.
+        y: Vertical axis.
+        number: Suffix of both axes in plotly's names, such as ``""`` or ``"2"``.
+        looks: Looks of the algorithms.
+        tint: Transformation of colours, such as for a dark page.
+        shapes: Shapes of the layout.
+        annotations: Annotations of the layout.
     """
 
     x: Axis
@@ -79,7 +79,7 @@ class Subplot:
         return self.tint(mark.color_in(self.looks))
 
     def trace(self, mark: Mark, x: ArrayLike, y: ArrayLike, **options: Any) -> dict[str, Any]:
-        """A trace that is hidden and shown together with its algorithm, or with others of its colour."""
+        """A trace that is shown and hidden together with its algorithm, or with others of its colour."""
         return {
             "type": "scatter",
             "x": numbers(x),
@@ -101,33 +101,33 @@ def _hover(mark: Mark) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that plotly shows as it stands; it takes some tags for its own."""
+    """Text escaped so that plotly shows it literally rather than interpreting tags."""
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def numbers(values: ArrayLike) -> list[float | None]:
-    """Finite numbers, and None where a line is broken."""
+    """Finite numbers, with None where a line is broken."""
     array = floats(values).ravel()
     finite = np.isfinite(array)
     return [value if known else None for value, known in zip(array.tolist(), finite.tolist(), strict=True)]
 
 
 def drawn_at(axis: Axis, values: ArrayLike) -> FloatArray:
-    """Where numbers lie on an axis of plotly, which knows no axis of nines."""
+    """Positions of numbers on a plotly axis; plotly has no "nines" scale."""
     return stretch(floats(values)) if axis.scale == "nines" else floats(values)
 
 
 def coordinate(axis: Axis, value: float) -> float:
-    """A number as shapes and annotations take it: its logarithm on a log axis."""
+    """A number as shapes and annotations expect it: its logarithm on a log axis."""
     return float(np.log10(value)) if axis.scale == "log" else float(drawn_at(axis, value))
 
 
 @singledispatch
 def traces_of(mark: Mark, subplot: Subplot) -> Traces:  # noqa: ARG001
-    """The traces of a mark; shapes and annotations are added to `subplot`.
+    """The traces of a mark; its shapes and annotations are added to `subplot`.
 
     Raises:
-        TypeError: If there is no such kind of mark.
+        TypeError: If the kind of mark is unknown.
     """
     raise TypeError(
         f"mark {mark.name!r} is a {type(mark).__name__}; figures are made of those in polarbear.figures.marks"
@@ -182,7 +182,7 @@ def _(mark: Band, subplot: Subplot) -> Traces:
 
 
 def _outline(mark: Band, low: FloatArray, part: Any) -> tuple[FloatArray, FloatArray]:
-    """The outline of one stretch of a band, along its top and back along its bottom."""
+    """The outline of one contiguous part of a band, along its top and back along its bottom."""
     x, bottom, top = mark.x[part], low[part], mark.high[part]
     if mark.steps:
         x, bottom, top = np.repeat(x, 2)[1:], np.repeat(bottom, 2)[:-1], np.repeat(top, 2)[:-1]
@@ -211,7 +211,7 @@ def _(mark: Steps, subplot: Subplot) -> Traces:
 
 
 def _hints(mark: Steps, subplot: Subplot) -> dict[str, Any]:
-    """Points that are not seen in the middle of each column, with its hint."""
+    """Invisible points in the middle of each column that show its hint on hover."""
     log = subplot.x.scale == "log"
     edges = np.log(mark.edges) if log else mark.edges
     middle = (edges[1:] + edges[:-1]) / 2
@@ -234,7 +234,7 @@ def _(mark: Edge, subplot: Subplot) -> Traces:
     t = np.linspace(0, 1, 20)[:, np.newaxis]
     stops, weights = (straight, *controls, end), (1, 3, 3, 1)
     curve = sum(w * t**k * (1 - t) ** (3 - k) * at for k, (w, at) in enumerate(zip(weights, stops, strict=True)))
-    x, y = np.vstack([begin, curve]).T  # a cubic Bézier curve, by Bernstein's polynomials
+    x, y = np.vstack([begin, curve]).T  # a cubic Bézier curve, by Bernstein polynomials
     line = {"color": subplot.color(mark), "width": mark.width * PIXELS}
     return [subplot.trace(mark, x, y, mode="lines", line=line, hoverinfo="skip", hovertemplate=None)]
 
@@ -270,7 +270,7 @@ def _(mark: PointLabel, subplot: Subplot) -> Traces:
 
 @traces_of.register
 def _(mark: EndLabel, subplot: Subplot) -> Traces:
-    """Names at the ends of lines are entries of the legend, where a click hides what they name."""
+    """Names at the ends of lines become legend entries, where a click hides what they name."""
     text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
     return [legend_entry(mark, text, subplot, {"color": subplot.color(mark), "width": 2})]
 
@@ -278,7 +278,7 @@ def _(mark: EndLabel, subplot: Subplot) -> Traces:
 def legend_entry(
     mark: Mark, text: str, subplot: Subplot, line: Mapping[str, Any] | None, marker: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A trace without points that stands in the legend alone."""
+    """A trace without points that appears in the legend only."""
     mode = "+".join(kind for kind, look in (("lines", line), ("markers", marker)) if look)
     looks = {name: look for name, look in (("line", line), ("marker", marker)) if look}
     return subplot.trace(mark, [np.nan], [np.nan], mode=mode, showlegend=True, **looks) | {"name": text}
@@ -301,14 +301,14 @@ def _(mark: Surface, subplot: Subplot) -> Traces:
 
 
 def _end(axis: Axis, grid: FloatArray) -> float:
-    """Where the last cell of a grid ends: with the axis, or with the grid where the data give the limits."""
+    """The end of a grid's last cell: that of the axis, or of the grid if the axis takes its limits from the data."""
     return float(grid[-1]) if axis.high is None else axis.high
 
 
 def _border(
     mark: Surface, subplot: Subplot, x: FloatArray, y: FloatArray, level: float, color: str, width: float
 ) -> dict[str, Any]:
-    """The sides of cells between which a surface reaches a number."""
+    """The edges between cells where a surface crosses a level."""
     above = mark.z >= level
     across, up = np.nonzero(above[1:] != above[:-1]), np.nonzero(above[:, 1:] != above[:, :-1])
     gaps = np.full(across[0].size + up[0].size, np.nan)
@@ -320,7 +320,7 @@ def _border(
 
 
 def stepped(edges: ArrayLike, colors: Sequence[str]) -> list[list[Any]]:
-    """A colour scale of plotly with one colour between each two edges."""
+    """A plotly colour scale with a single colour between any two neighbouring edges."""
     at = floats(edges)
     share = ((at - at[0]) / (at[-1] - at[0])).tolist()
     return [[share[k + end], color] for k, color in enumerate(colors) for end in (0, 1)]
@@ -348,7 +348,7 @@ def _(mark: Cells, subplot: Subplot) -> Traces:
     marks = {"color": [_text_on(color) for color in colors], "size": 10}
     texts = [escaped(text) for text in mark.text]
     shown = {"mode": "text", "text": texts, "textfont": marks, "customdata": numbers(mark.value)}
-    if mark.size is not None:  # there is room for it in some cells alone: it shows when pointed at
+    if mark.size is not None:  # only some cells have room for the text: it is shown on hover
         invisible = {"size": 9, "opacity": 0.0, "symbol": "square"}
         shown |= {"mode": "markers", "marker": invisible}
     names = [escaped(name) for name in mark.names] or [mark.name] * len(texts)

@@ -1,1 +1,1 @@
-"""Sets of features that evaluate the function further."""
+"""Sets of features that require further evaluations of the function."""

@@ -1,4 +1,4 @@
-"""A problem whose evaluations are counted, low values good."""
+"""A minimization problem that counts its evaluations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from polarbear.records import FloatArray
 
 
 class Counted:
-    """A function to minimize in a box.
+    """A function to be minimized in a box.
 
     Attributes:
-        evaluations: How many there were.
+        evaluations: Number of evaluations so far.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -29,22 +29,22 @@ class Counted:
         return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
 
     def __call__(self, point: FloatArray) -> float:
-        """The value of a point (d,)."""
+        """The value at a point (d,)."""
         self.evaluations += 1
         return self._sign * float(self._problem(point))
 
     def batch(self, points: FloatArray) -> FloatArray:
-        """The values (m,) of points (m, d)."""
+        """The values (m,) at points (m, d)."""
         self.evaluations += len(points)
         return self._sign * np.asarray(self._problem(points), dtype=np.float64)
 
     def uniform(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """(count, d) random points of the box."""
+        """(count, d) uniformly random points of the box."""
         return rng.uniform(self.lower, self.upper, (count, self.dimension))
 
 
 def summary(values: FloatArray, names: Sequence[str]) -> dict[str, float]:
-    """Extremes, quartiles, mean and standard deviation of those that are finite, by the given seven names."""
+    """Extremes, quartiles, mean and standard deviation of the finite values, by the seven names given."""
     known = values[np.isfinite(values)]
     if not known.size:
         return dict.fromkeys(names, float("nan"))

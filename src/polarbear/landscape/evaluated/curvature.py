@@ -12,12 +12,12 @@ _LINEAR = 1e-10
 """Deviation up to which a function counts as linear between two points (flacco's default)."""
 _POINTS_PER_VARIABLE = 100
 _GRADIENT_STEP, _HESSIAN_STEP = np.finfo(float).eps ** (1 / 3), np.finfo(float).eps ** (1 / 4)
-"""Steps of central differences, as shares of a tenth of the box, that balance rounding and truncation."""
+"""Steps of central differences, in tenths of the box, that balance rounding and truncation errors."""
 _STATISTICS = ("min", "lq", "mean", "med", "uq", "max", "sd")
 
 
 def ela_conv(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:
-    """How far the function lies above or below the lines between 1,000 random pairs of points."""
+    """Deviations of the function from the lines between 1,000 random pairs of points."""
     pairs, weight = rng.integers(len(points), size=(_PAIRS, 2)), rng.random((_PAIRS, 1))
     values = function.batch(points)[pairs]
     between = function.batch(weight * points[pairs[:, 0]] + (1 - weight) * points[pairs[:, 1]])
@@ -31,7 +31,7 @@ def ela_conv(function: Counted, points: FloatArray, rng: np.random.Generator) ->
 
 
 def ela_curv(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:
-    """Lengths and scaling of gradients, and conditions of Hessians, at up to 100 · d of the points."""
+    """Lengths and scaling of gradients, and condition numbers of Hessians, at up to 100 · d of the points."""
     count = min(_POINTS_PER_VARIABLE * function.dimension, len(points))
     chosen = points[rng.choice(len(points), count, replace=False)]
     gradients, hessians = _derivatives(function, chosen)
@@ -50,7 +50,7 @@ def ela_curv(function: Counted, points: FloatArray, rng: np.random.Generator) ->
 
 
 def _derivatives(function: Counted, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(m, d) gradients and (m, d, d) Hessians by central differences, at points moved so far that they stay inside."""
+    """(m, d) gradients and (m, d, d) Hessians by central differences, at points shifted so that steps stay inside."""
     scale = (function.upper - function.lower) / 10
     small, wide = np.diag(_GRADIENT_STEP * scale), np.diag(_HESSIAN_STEP * scale)
     reach = 2 * wide.diagonal()

@@ -1,4 +1,4 @@
-"""ela_local (Mersmann et al. 2011, section 3.6) and hill_climbing (Abell et al. 2013): where local searches end."""
+"""ela_local (Mersmann et al. 2011, section 3.6) and hill_climbing (Abell et al. 2013): results of local searches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from polarbear.records import FloatArray
 
 _SEARCHES_PER_VARIABLE = 50
 _CUT = 0.1
-"""Quantile of the heights of the tree of optima where it is cut (flacco's default)."""
+"""Quantile of the heights of the optima's dendrogram at which it is cut (flacco's default)."""
 _CLIMBS = 100
 _STATISTICS = ("min", "lq", "mean", "median", "uq", "max", "sd")
 
 
 def ela_local(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:
-    """Local optima found by L-BFGS-B from up to 50 · d of the points, joined where they lie together."""
+    """Local optima found by L-BFGS-B from up to 50 · d of the points, merged where they are close."""
     count = min(_SEARCHES_PER_VARIABLE * function.dimension, len(points))
     optima, costs = _search(function, points[rng.choice(len(points), count, replace=False)])
     tree = linkage(optima, method="single")
@@ -59,7 +59,7 @@ def hill_climbing(function: Counted, points: FloatArray, rng: np.random.Generato
 
 
 def _search(function: Counted, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where L-BFGS-B ends from each start, (m, d), and its evaluations (m,)."""
+    """End points of L-BFGS-B from each start, (m, d), and numbers of evaluations (m,)."""
     ends: list[FloatArray] = []
     costs: list[float] = []
     for start in starts:

@@ -1,4 +1,4 @@
-"""lon: the network of local optima that basin hopping goes through (Adair, Ochoa & Malan 2019)."""
+"""lon: the network of local optima that basin hopping visits (Adair, Ochoa & Malan 2019)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from polarbear.records import FloatArray
 _RUNS = 10
 _HOPS = 100
 _STEP = 0.2
-"""Of the box."""
+"""Step size, as a share of the shortest side of the box."""
 _SAME = 1e-5
-"""Distance in each variable, and difference of values, up to which optima are the same or equally good."""
+"""Tolerance, in each variable and in value, within which optima are the same or equally good."""
 
 
 class _Network:
-    """Optima, in the order found, and the pairs of them between which a hop was accepted."""
+    """Optima in the order found, and pairs of optima between which a hop was accepted."""
 
     def __init__(self) -> None:
         self.points: list[FloatArray] = []
@@ -44,7 +44,7 @@ class _Network:
 
 
 def lon(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:  # noqa: ARG001
-    """Ten runs of 100 hops; equally good optima that a hop joins count as one, funnels end where no hop leads on."""
+    """Features from ten runs of 100 hops; equally good optima joined by a hop are merged, and funnels end in sinks."""
     network = _Network()
     search: Any = {"method": "L-BFGS-B", "bounds": function.bounds, "options": {"ftol": 1e-7}}
     step = _STEP * float((function.upper - function.lower).min())
@@ -60,8 +60,8 @@ def network_features(values: FloatArray, edges: set[tuple[int, int]]) -> dict[st
     """The features of a network.
 
     Args:
-        values: (n,) of the optima.
-        edges: Pairs of positions, from and to.
+        values: (n,) values of the optima.
+        edges: Pairs of indices, from and to.
     """
     group = np.arange(len(values))
     for a, b in edges:

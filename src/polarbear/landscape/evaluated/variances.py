@@ -1,4 +1,4 @@
-"""sobol: indices of Sobol', and distributions of values and states (Waibel et al. 2020)."""
+"""sobol: Sobol' indices, and distributions of values and states (Waibel et al. 2020)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from polarbear.landscape.evaluated.counted import Counted
 from polarbear.records import FloatArray
 
 _BASE = 1024
-"""Points of the base sample; d + 2 times as many are evaluated."""
+"""Size of the base sample; d + 2 times as many points are evaluated."""
 _BINS = 20
 _LEAST_IN_BIN = 1.5
-"""Times the number of variables: bins of fewer points count as 0 (eq. 5)."""
+"""Minimum number of points in a bin, in multiples of the number of variables; smaller bins count as 0 (eq. 5)."""
 
 
 def sobol(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:  # noqa: ARG001
-    """First-order and total indices by the sample of Saltelli et al. (2010), and metrics of its two base samples."""
+    """First-order and total indices from the sample of Saltelli et al. (2010), and metrics of its two base samples."""
     d = function.dimension
     unit = qmc.Sobol(2 * d, rng=rng).random(_BASE)
     first, second = (qmc.scale(half, function.lower, function.upper) for half in (unit[:, :d], unit[:, d:]))
@@ -43,7 +43,7 @@ def sobol(function: Counted, points: FloatArray, rng: np.random.Generator) -> di
 
 
 def _states(points: FloatArray, values: FloatArray) -> dict[str, float]:
-    """Variance and skewness of the spread of points with similar values, and skewness of the values (eq. 4 to 9)."""
+    """Variance and skewness of the spread of points with similar values, and skewness of the values (eqs. 4 to 9)."""
     edges = cast("FloatArray", np.linspace(values.min(), values.max(), _BINS + 1))
     which = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, _BINS - 1)
     spread, known = np.zeros(len(values)), list[FloatArray]()
@@ -60,6 +60,6 @@ def _states(points: FloatArray, values: FloatArray) -> dict[str, float]:
 
 
 def _skewness(values: FloatArray) -> float:
-    """How far the mean lies below the middle of the range, in half ranges."""
+    """Distance of the mean below the middle of the range, in units of half the range."""
     low, high = values.min(), values.max()
     return float(((low + high) / 2 - values.mean()) / ((high - low) / 2))

@@ -1,4 +1,4 @@
-"""gradient (Malan & Engelbrecht 2013) and length_scale (Morgan & Gallagher 2017): what random walks meet."""
+"""gradient (Malan & Engelbrecht 2013) and length_scale (Morgan & Gallagher 2017): features of random walks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from polarbear.records import FloatArray
 
 _STEPS_PER_VARIABLE = 100
 _STEP = 1 / 20
-"""Of the box."""
+"""Step size, as a share of the box."""
 _LEVY_SCALE = 1e-3
 _MOST_STEPS = 1000
-"""The distribution of length scales has the square of it."""
+"""Maximum number of steps; the number of length scales grows with its square."""
 _DRAWS = 500
 
 
 def gradient(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:  # noqa: ARG001
-    """Mean and deviation of the slopes along a Manhattan walk from a corner of the box, 100 · d steps long."""
+    """Mean and standard deviation of the slopes along a Manhattan walk of 100 · d steps from a corner of the box."""
     width = function.upper - function.lower
     corner = rng.integers(2, size=function.dimension)
     point, sign = np.where(corner == 1, function.upper, function.lower), np.where(corner == 1, -1.0, 1.0)
@@ -39,7 +39,7 @@ def gradient(function: Counted, points: FloatArray, rng: np.random.Generator) ->
 
 
 def length_scale(function: Counted, points: FloatArray, rng: np.random.Generator) -> dict[str, float]:  # noqa: ARG001
-    """The distribution of |Δf| / |Δx| over all pairs of a Lévy walk of 100 · d² steps, 1,000 at most."""
+    """The distribution of |Δf| / |Δx| over all pairs of points of a Lévy walk of 100 · d² steps, at most 1,000."""
     steps = min(_STEPS_PER_VARIABLE * function.dimension**2, _MOST_STEPS)
     directions = rng.normal(size=(steps, function.dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -61,8 +61,8 @@ def length_scale(function: Counted, points: FloatArray, rng: np.random.Generator
 
 
 def _entropy(scales: FloatArray, rng: np.random.Generator) -> float:
-    """Entropy in bits of the density at 500 uniform positions; NaN if the scales do not vary."""
+    """Entropy, in bits, of the density at 500 uniformly random positions; NaN if the scales do not vary."""
     if np.ptp(scales) <= 1e-9 * np.abs(scales).max():
         return float("nan")
-    few = rng.choice(scales, min(len(scales), _MOST_STEPS), replace=False)  # the kernel costs their number each time
+    few = rng.choice(scales, min(len(scales), _MOST_STEPS), replace=False)  # bounds the cost of the density
     return float(entropy(gaussian_kde(few)(rng.uniform(scales.min(), scales.max(), _DRAWS)), base=2))

@@ -1,1 +1,1 @@
-"""Sets of features of a sample alone, a file each."""
+"""Sets of features that are computed from a sample alone, one file each."""

@@ -1,4 +1,4 @@
-"""limo, cm_angle, cm_conv, cm_grad: the box divided into cells (Kerschke et al. 2014)."""
+"""limo, cm_angle, cm_conv, cm_grad: cell mapping of the box (Kerschke et al. 2014)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEWEST_BLOCKS = 3
 
 
 def _one_cell(design: Design, names: tuple[str, ...]) -> Computed | None:
-    """Why a design of a single cell has no features of cells."""
+    """The reason why a design with a single cell has no cell features; None if there are several cells."""
     if len(design.members) > 1:
         return None
     few = f"{design.size} points in {design.dimension} variables are in one cell; give blocks, or more points"
@@ -71,14 +71,14 @@ def slope_statistics(slopes: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def cell_slopes(design: Design, values: FloatArray, members: NDArray[np.intp]) -> FloatArray:
-    """(k, d) of a linear model in a cell."""
+    """(k, d) slopes of linear models in a cell."""
     points = design.points[members]
     inverse = cast("FloatArray", np.linalg.pinv(points - points.mean(axis=0)))
     return values[:, members] @ inverse.T
 
 
 def _mean_correlation(slopes: FloatArray) -> FloatArray:
-    """(k,) mean correlation, over cells, of the slopes in two variables; NaN for one variable."""
+    """(k,) mean correlation, over cells, between the slopes in two variables; NaN for a single variable."""
     centered = slopes - slopes.mean(axis=1, keepdims=True)
     unit = centered / np.linalg.norm(centered, axis=1, keepdims=True)
     correlations = unit.transpose(0, 2, 1) @ unit
@@ -114,7 +114,7 @@ def _convexity(design: Design, values: FloatArray) -> Computed:
 
 
 def cells_in_line(design: Design) -> NDArray[np.intp]:
-    """(t, 3) all cells that lie between two others in a variable's direction, in the middle."""
+    """(t, 3) all triples of consecutive cells along a variable's direction."""
     coordinates = np.indices(design.blocks[::-1]).reshape(design.dimension, -1)[::-1]
     lines = [
         np.flatnonzero((coordinate > 0) & (coordinate < blocks - 1))[:, None] + [-stride, 0, stride]
@@ -124,11 +124,11 @@ def cells_in_line(design: Design) -> NDArray[np.intp]:
 
 
 def bends(heights: FloatArray, lines: NDArray[np.intp]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Share of lines whose middle lies below both ends, above both, below their mean, above it, (k,) each.
+    """Share of lines whose middle lies below both ends, above both, below their mean, above their mean, (k,) each.
 
     Args:
         heights: (k, c) value of the point nearest to each cell's centre.
-        lines: (t, 3) cells in line.
+        lines: (t, 3) triples of consecutive cells.
     """
     ends, middle = heights[:, lines[:, [0, 2]]], heights[:, lines[:, 1]]
     mean = ends.mean(axis=2)
@@ -148,7 +148,7 @@ def _gradients(design: Design, values: FloatArray) -> Computed:
 
 
 def _homogeneity(design: Design, values: FloatArray, members: NDArray[np.intp]) -> FloatArray:
-    """(k,) the length of the mean of unit vectors, each from a point of a cell to its nearest or, downhill, from it."""
+    """(k,) length of the mean of unit vectors between each point of a cell and its nearest one there, uphill."""
     distances = design.distances[np.ix_(members, members)]
     np.fill_diagonal(distances, np.inf)
     nearest = distances.argmin(axis=1)

@@ -1,4 +1,4 @@
-"""disp: how close the best points lie together (Lunacek & Whitley 2006)."""
+"""disp: dispersion of the best points (Lunacek & Whitley 2006)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _among(design: Design, chosen: NDArray[np.bool_]) -> FloatArray:
 
 
 def _mean_and_median(distances: FloatArray) -> FloatArray:
-    """Of the distances between points that differ; NaN without any."""
+    """Mean and median of the distances between distinct points; NaN if there are none."""
     apart = distances[distances > 0]
     return np.array([apart.mean(), np.median(apart)]) if apart.size else np.full(2, np.nan)
 

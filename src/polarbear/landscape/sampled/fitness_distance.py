@@ -1,4 +1,4 @@
-"""fitness_distance: do good points lie close to the best (Jones & Forrest 1995; Müller & Sbalzarini 2011)."""
+"""fitness_distance: whether good points lie close to the best (Jones & Forrest 1995; Müller & Sbalzarini 2011)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polarbear.landscape.feature_set import Computed, FeatureSet
 from polarbear.records import FloatArray
 
 _SHARE = 0.1
-"""Of the points, the best, which alone count."""
+"""Share of the points, the best ones, that are considered."""
 _NAMES = tuple(
     f"fitness_distance.{name}"
     for name in ("fd_correlation", "fd_cov", "distance_mean", "distance_std", "fitness_mean", "fitness_std")

@@ -16,12 +16,12 @@ EPSILONS = np.concatenate([[0.0], 10 ** np.linspace(-5, 15, 1000)])
 SETTLING = 0.05
 """Information content below which the landscape counts as flat."""
 SENSITIVITY = 0.5
-"""Share of the initial partial information that `ic.eps_ratio` looks for."""
+"""Share of the initial partial information at which `ic.eps_ratio` is read off."""
 
 _FEWEST = 4
 _NAMES = ("ic.h_max", "ic.eps_s", "ic.eps_max", "ic.eps_ratio", "ic.m0")
 _BLOCKS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
-"""Consecutive symbols that differ."""
+"""Pairs of different consecutive symbols."""
 
 
 def _compute(design: Design, values: FloatArray) -> Computed:
@@ -45,8 +45,8 @@ def _entropies(signs: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
     """The information content at every ε (eq. 3), (1001,).
 
     Args:
-        signs: (m,) of the slopes.
-        shown: (m,) for how many ε, from the smallest, each slope counts as such; beyond them its symbol is 0.
+        signs: (m,) signs of the slopes.
+        shown: (m,) number of ε, from the smallest, up to which each slope counts; for larger ε its symbol is 0.
     """
     both, either = np.minimum(shown[:-1], shown[1:]), np.maximum(shown[:-1], shown[1:])
     later = shown[1:] > shown[:-1]  # the second symbol outlasts the first
@@ -63,7 +63,7 @@ def _entropies(signs: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
 
 
 def _covered(begin: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many of the intervals [begin, end) of positions in `EPSILONS` cover each, (1001,)."""
+    """Number of the intervals [begin, end) of indices into `EPSILONS` that contain each index, (1001,)."""
     bins = len(EPSILONS) + 1
     return np.cumsum(np.bincount(begin, minlength=bins) - np.bincount(end, minlength=bins))[:-1]
 
@@ -71,7 +71,7 @@ def _covered(begin: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]
 def _partial_information(slopes: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
     """The changes of sign that remain at every ε, as a share of those possible (eq. 8), (k, 1001).
 
-    Slopes are taken out of a linked list from the flattest on; each leaves its neighbours side by side.
+    Slopes are removed from a linked list, the flattest first; each removal makes its neighbours adjacent.
     """
     rows, length = slopes.shape
     every = cast("NDArray[np.intp]", np.arange(rows))
@@ -91,7 +91,7 @@ def _partial_information(slopes: FloatArray, shown: NDArray[np.intp]) -> FloatAr
 
 
 def _first(condition: NDArray[np.bool_], values: FloatArray) -> FloatArray:
-    """The first of the values where a condition holds, NaN if it never does or the value is infinite."""
+    """The first of the values where a condition holds; NaN if it never does or the value is infinite."""
     first = np.where(condition.any(axis=1), values[condition.argmax(axis=1)], np.nan)
     return np.where(np.isfinite(first), first, np.nan)
 

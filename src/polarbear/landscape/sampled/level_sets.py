@@ -1,7 +1,7 @@
-"""ela_level: can the best points be told by a line or a quadric (Mersmann et al. 2011, section 3.4).
+"""ela_level: whether a line or a quadric separates the best points (Mersmann et al. 2011, section 3.4).
 
-Linear and quadratic discriminant analysis depend on sums over classes and folds alone, so all values at a design share
-one matrix of monomials.
+Linear and quadratic discriminant analysis depend only on sums over classes and folds, so all rows of values on a design
+share one matrix of monomials.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polarbear.records import FloatArray
 FOLDS = 10
 _SHARES = (0.10, 0.25, 0.50)
 _AT_ONCE = 64
-"""Rows of values handled together, which bounds the memory."""
+"""Number of rows of values handled together, which bounds the memory."""
 
 
 def _compute(design: Design, values: FloatArray) -> Computed:
@@ -35,7 +35,7 @@ def _compute(design: Design, values: FloatArray) -> Computed:
 
 
 def _of_rows(design: Design, values: FloatArray) -> FloatArray:
-    """(shares, 2, k) mean misclassification by linear and by quadratic discriminants in cross-validation."""
+    """(shares, 2, k) mean cross-validated misclassification rate of linear and of quadratic discriminants."""
     scale = design.points.std(axis=0)
     scaled = (design.points - design.points.mean(axis=0)) / np.where(scale > 0, scale, 1)
     first, second = np.triu_indices(design.dimension)
@@ -62,10 +62,10 @@ def _misclassified(monomials: FloatArray, dimension: int, best: NDArray[np.bool_
 
 
 def _folds(best: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """(k, n) the fold of each point: stratified, of consecutive points of a class, as scikit-learn makes them."""
+    """(k, n) fold of each point: stratified, with consecutive points of a class in a fold, as in scikit-learn."""
     rows, n = best.shape
     folds = np.empty((rows, n), dtype=np.intp)
-    leads = best == best[:, :1]  # the class of the first point, which is dealt out first
+    leads = best == best[:, :1]  # the class of the first point, which is assigned first
     count = leads.sum(axis=1)
     fold = np.arange(FOLDS)
     quota = np.maximum((count[:, None] - fold + FOLDS - 1) // FOLDS, 0)  # of the first class in each fold

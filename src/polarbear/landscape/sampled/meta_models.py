@@ -1,4 +1,4 @@
-"""ela_meta: how well linear and quadratic models fit (Mersmann et al. 2011, section 3.3)."""
+"""ela_meta: goodness of fit of linear and quadratic models (Mersmann et al. 2011, section 3.3)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NAMES = (
 
 
 class _Fit(NamedTuple):
-    """A least-squares fit of each of k rows of values.
+    """A least-squares fit to each of k rows of values.
 
     Attributes:
-        coefficients: (k, p) without the intercept.
-        adjusted: (k,) the adjusted R².
+        coefficients: (k, p) coefficients without the intercept.
+        adjusted: (k,) adjusted R².
     """
 
     coefficients: FloatArray
@@ -36,7 +36,7 @@ class _Fit(NamedTuple):
 
 
 def _fit(columns: FloatArray, values: FloatArray) -> _Fit | str:
-    """Fit y = β₀ + columns · β, (n, p) columns and (k, n) values; or why there are too few points."""
+    """Fit y = β₀ + columns · β, (n, p) columns and (k, n) values; or the reason why there are too few points."""
     points, terms = columns.shape
     if points <= terms + 1:
         return f"{points} points are too few for a model of {terms + 1} terms; it needs {terms + 2}"
@@ -50,7 +50,7 @@ def _fit(columns: FloatArray, values: FloatArray) -> _Fit | str:
 
 
 def _with_products(columns: FloatArray) -> FloatArray:
-    """The columns and the products of each two of them."""
+    """The columns and all pairwise products of them."""
     first, second = np.triu_indices(columns.shape[1], 1)
     return np.hstack([columns, columns[:, first] * columns[:, second]])
 
@@ -61,7 +61,7 @@ def _compute(design: Design, values: FloatArray) -> Computed:
         "lin_simple": _fit(linear, values),
         "lin_w_interact": _fit(_with_products(linear), values),
         "quad_simple": _fit(squares, values),
-        "quad_w_interact": _fit(_with_products(squares), values),  # crosses the squares, too
+        "quad_w_interact": _fit(_with_products(squares), values),  # includes products with squares
     }
     features: dict[str, FloatArray | str] = {
         f"{name}.adj_r2": fit if isinstance(fit, str) else fit.adjusted for name, fit in fits.items()

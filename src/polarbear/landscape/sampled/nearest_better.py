@@ -29,7 +29,7 @@ def _of_row(design: Design, values: FloatArray) -> FloatArray:
     nearest = design.neighbour_distances[:, 0]
     better = nearest_better(design, values)
     chosen = np.flatnonzero(better >= 0)
-    to_better = nearest.copy()  # where no point is better
+    to_better = nearest.copy()  # for points without a better one
     to_better[chosen] = design.distances[chosen, better[chosen]]
     followers = np.bincount(better[chosen], minlength=design.size)
     share = nearest / to_better
@@ -44,9 +44,9 @@ def _of_row(design: Design, values: FloatArray) -> FloatArray:
 
 
 def nearest_better(design: Design, values: FloatArray) -> NDArray[np.intp]:
-    """Position of each point's nearest better one; an equal one where none is better, -1 where none is either.
+    """Index of each point's nearest better point, else of its nearest equal point, else -1.
 
-    Of several equally near ones the first counts, so that nothing is random.
+    Ties are broken by index, so that nothing is random.
     """
     better = values[design.neighbours] < values[:, None]
     nearest = np.where(better.any(axis=1), design.neighbours[np.arange(design.size), better.argmax(axis=1)], -1)

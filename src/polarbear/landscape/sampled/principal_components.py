@@ -13,7 +13,7 @@ from polarbear.records import FloatArray
 _KINDS = ("cov_x", "cor_x", "cov_init", "cor_init")
 _NAMES = tuple(f"pca.{feature}.{kind}" for feature in ("expl_var", "expl_var_PC1") for kind in _KINDS)
 _EXPLAINED = 0.9
-"""Share of the variance that the components of `expl_var` explain."""
+"""Share of the variance explained by the components that `expl_var` counts."""
 
 
 def _compute(design: Design, values: FloatArray) -> Computed:
@@ -40,7 +40,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 
 def _explained(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Share of the components that explain 90 % of the variance, and of the variance that the first explains."""
+    """Share of the components that explain 90 % of the variance, and share of the variance explained by the first."""
     defined: Any = np.isfinite(matrix).all(axis=(1, 2))
     sizes = np.linalg.eigvalsh(np.where(defined[:, None, None], matrix, 0.0))[:, ::-1]
     shares = np.where(defined[:, None], sizes / sizes.sum(axis=1, keepdims=True), np.nan)

@@ -11,11 +11,11 @@ from polarbear.landscape.feature_set import Computed, FeatureSet
 from polarbear.records import FloatArray
 
 GRID = 512
-"""Positions at which the density is computed (R's default)."""
+"""Number of positions at which the density is computed (R's default)."""
 TAILS = 3
-"""By how many bandwidths they reach beyond the values (R's default)."""
+"""Number of bandwidths by which these positions extend beyond the values (R's default)."""
 _LEAST_MASS = 0.01
-"""Share of the values that a peak holds (flacco's default)."""
+"""Minimum share of the values in a peak (flacco's default)."""
 _FEWEST = 4
 _NAMES = ("ela_distr.skewness", "ela_distr.kurtosis", "ela_distr.number_of_peaks")
 
@@ -33,7 +33,7 @@ def _compute(design: Design, values: FloatArray) -> Computed:
 
 
 def density(values: FloatArray, positions: FloatArray) -> FloatArray:
-    """The density of the values at positions, by a Gaussian kernel of Scott's bandwidth, (positions,)."""
+    """The density of the values at positions, from a Gaussian kernel with Scott's bandwidth, (positions,)."""
     bandwidth = _bandwidth(values)
     scaled = (positions[:, None] - values) / bandwidth
     return np.exp(-0.5 * scaled**2).sum(axis=1) / (len(values) * bandwidth * np.sqrt(2 * np.pi))
@@ -44,7 +44,7 @@ def _bandwidth(values: FloatArray) -> float:
 
 
 def _peaks(values: FloatArray) -> int:
-    """The parts between valleys of the density that hold more than 1 % of the values."""
+    """Number of parts between valleys of the density that contain more than 1 % of the values."""
     tail = TAILS * _bandwidth(values)
     positions = np.linspace(float(values.min()) - tail, float(values.max()) + tail, GRID)
     heights = density(values, positions)
