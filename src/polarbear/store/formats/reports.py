@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polarbear.records import Run
 
 Progress = Callable[[str, int, int], None]
-"""A function called before each file with its name, the number before it, and the total in its folder or archive."""
+"""A function called before each file with its name, the number of files before it, and their total."""
 
 
 @dataclass(frozen=True, slots=True)
