@@ -64,9 +64,9 @@ class Root(Section):
     """The root of a file."""
 
     kind: ClassVar[str] = "study file"
-    """What the file is called in messages."""
+    """The name of this kind of file in messages."""
     about: ClassVar[str] = "race"
-    """The table that says what is to be done."""
+    """The table that says what to do."""
     imports: list[str] = []
     """Modules of your own to import first, such as those that register problems."""
 
