@@ -17,7 +17,7 @@ from polarbear.records import FloatArray
 from polarbear.validation import real_number
 
 SHARE = 10
-"""A test counts if it rejects in at least one in this many dimensions, a tenth."""
+"""Inverse of the share of dimensions, a tenth, in which a test must reject to count."""
 UNIFORM_SETS = 20_000
 """Number of uniform samples in d dimensions from which the level is determined."""
 
