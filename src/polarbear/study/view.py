@@ -58,7 +58,7 @@ def load(path: str | Path, *, after: int | None = None) -> StudyView:
 
 
 def view_of(path: str | Path, result: RaceResult) -> StudyView:
-    """A study whose race has just ended, with its result; equals that of `load`, without repeating the inference.
+    """A study whose race has just ended, with its result; the same as by `load`, without repeating the inference.
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`.
