@@ -84,7 +84,7 @@ class StarDiscrepancy(IohStream):
         seed: Seed of the stream.
 
     Raises:
-        FieldError: If a field holds no whole number, one out of range or one twice, or is empty, or `integer` no bool.
+        FieldError: If a set holds a non-integer, out-of-range or repeated number or is empty, or `integer` is no bool.
     """
 
     functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)
