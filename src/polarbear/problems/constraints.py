@@ -32,7 +32,7 @@ class Constraint:
     """A constraint g(x) <= 0, and what happens where it is violated (Vermetten 2025, section 3.1.1).
 
     A violated hard constraint makes the objective value the worst there is, and the objective is not evaluated. A soft
-    one adds the penalty weight · g(x)^exponent. A told one leaves the value unchanged, and the optimizer learns g(x)
+    one adds the penalty weight · g(x)^exponent. A ``"told"`` one leaves the value unchanged; optimizers read g(x)
     from ``problem.constraints(x)``. An equality h(x) = 0 is written as the absolute value of h(x) minus a tolerance.
 
     Attributes:
