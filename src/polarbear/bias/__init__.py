@@ -1,4 +1,4 @@
-"""Structural bias: whether an optimizer's best points on f0, whose values are random numbers, are uniform in the box.
+"""Structural bias: tests of whether an optimizer's best points on f0, whose values are random, are uniform in the box.
 
 Source: Vermetten (2025), section 3.3, after Vermetten et al. (2022), "BIAS: a toolbox for benchmarking structural bias
 in the continuous domain", IEEE Transactions on Evolutionary Computation 26(6).

@@ -12,15 +12,15 @@ from polarbear.bias.uniformity import Ordered
 from polarbear.records import FloatArray
 
 ACROSS = {"MI": "above", "MMPD": "both", "MDDLUD": "above"}
-"""The tests across dimensions, and which values speak against uniformity."""
+"""The tests across dimensions, with the tail whose values speak against uniformity."""
 NEIGHBOURS = 3
-"""Of the estimator of mutual information, as in scikit-learn."""
+"""Number of neighbours in the estimator of mutual information, as in scikit-learn."""
 
 
 def mutual_information(points: FloatArray) -> FloatArray:
     """The mutual information of each pair of variables in nats: (n, d) -> (d (d - 1) / 2,).
 
-    The estimate from nearest neighbours of Kraskov, Stögbauer and Grassberger (2004, eq. 8), at least 0.
+    The nearest-neighbour estimator of Kraskov, Stögbauer and Grassberger (2004, eq. 8), truncated at 0.
     """
     scaled = points / np.maximum(points.std(axis=0), np.finfo(float).tiny)
     distances = np.abs(scaled[:, np.newaxis] - scaled).transpose(2, 0, 1)  # (d, n, n)
@@ -35,7 +35,7 @@ def mutual_information(points: FloatArray) -> FloatArray:
 
 
 def largest_nearest_distance(points: FloatArray) -> float:
-    """How far the loneliest of (n, d) points is from its nearest neighbour."""
+    """The largest distance of any of the points (n, d) from its nearest neighbour."""
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
     return float(distances.min(axis=1).max())
@@ -47,9 +47,9 @@ def linear_deviations(points: FloatArray) -> FloatArray:
 
 
 def across_statistics(points: FloatArray) -> FloatArray:
-    """(3,) of (n, d) points: median mutual information, largest nearest distance, largest linear deviation.
+    """(3,) of points (n, d): median mutual information, largest nearest distance, largest linear deviation.
 
-    With one variable there is no mutual information, and it is 0.
+    With one variable there is no mutual information, which is then set to 0.
     """
     information = mutual_information(points)
     median = float(np.median(information)) if information.size else 0.0
@@ -59,16 +59,17 @@ def across_statistics(points: FloatArray) -> FloatArray:
 def across_dimensions(points: FloatArray, *, samples: int = 199, seed: int = 0) -> dict[str, float]:
     """The p-values of the three tests across dimensions, by Monte Carlo.
 
-    They see what no single variable shows, such as points on a diagonal. The decision of `judge` does without
-    them, as in the thesis.
+    They detect what no single variable shows, such as points on a diagonal. The decision of `judge` does not use them,
+    as in the thesis.
 
     Args:
         points: (n, d) points in [0, 1]^d.
-        samples: Uniform sets of points drawn; 199 sets of 100 points in 10 dimensions take about four seconds.
-        seed: Of these sets.
+        samples: Number of uniform sets of points drawn; 199 sets of 100 points in 10 dimensions take about four
+            seconds.
+        seed: The seed of these sets.
 
     Returns:
-        By test: the share of uniform sets that are at least as extreme.
+        For each test, the share of uniform sets that are at least as extreme.
     """
     rng, observed = np.random.default_rng([seed, *points.shape]), across_statistics(points)
     drawn = np.array([across_statistics(rng.random(points.shape)) for _ in range(samples)])

@@ -17,26 +17,26 @@ from polarbear.records import FloatArray
 from polarbear.validation import real_number
 
 SHARE = 10
-"""A test counts if it rejects in a tenth of the dimensions."""
+"""Inverse of the share of dimensions, a tenth, in which a test must reject to count."""
 UNIFORM_SETS = 20_000
-"""Uniform samples in d dimensions by which the level is set."""
+"""Number of uniform samples in d dimensions from which the level is determined."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bias:
-    """Whether final points are biased, and how.
+    """A verdict on whether final points are biased, and how.
 
     Attributes:
-        rejected: (36, d) whether each test of `tests` rejects that a dimension is uniform, corrected for all of them.
-        p_values: (36, d) not corrected.
-        counts: (36,) the tests that count: those that reject in at least a tenth of the dimensions.
+        rejected: (36, d) whether each test of `tests` rejects uniformity in each dimension, corrected for all of them.
+        p_values: (36, d) uncorrected p-values.
+        counts: (36,) whether each test counts, that is, rejects in at least a tenth of the dimensions.
         biased: Whether any test counts.
-        p_value: How often uniform points look at least as biased, by the same rule; not below 5e-5.
-        alpha: How often uniform points may be called biased.
-        level: The level of each test: `alpha`, or less where at `alpha` more uniform points would be called biased.
+        p_value: The probability that uniform points look at least as biased, by the same rule; at least 5e-5.
+        alpha: The allowed probability of calling uniform points biased.
+        level: The level of each test: `alpha`, or less if at `alpha` too many uniform points would be called biased.
         runs: Number of points.
-        probabilities: How likely each type of bias is, most likely first: "centre", "bounds", "gaps", "clusters" and
-            "discretization"; empty if the points are not biased.
+        probabilities: The probability of each type of bias, most likely first: "centre", "bounds", "gaps", "clusters"
+            and "discretization"; empty if the points are not biased.
     """
 
     rejected: NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Bias:
 
     @property
     def kind(self) -> str:
-        """The type that is most likely; "" if the points are not biased."""
+        """The most likely type of bias; "" if the points are not biased."""
         return next(iter(self.probabilities), "")
 
     @property
@@ -84,22 +84,22 @@ class Bias:
 def judge(
     points: ArrayLike, *, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, alpha: float = 0.01, samples: int = SAMPLES
 ) -> Bias:
-    """Tell whether the best points of an optimizer's runs on f0 are uniform in the box.
+    """Judge whether the best points of an optimizer's runs on f0 are uniform in the box.
 
     Each of the 36 tests is corrected for the d dimensions by Benjamini and Yekutieli's method, and counts if it rejects
-    in at least d / 10 of them; points of which any test counts are biased. In few dimensions this rule alone calls more
-    than a share `alpha` of uniform points biased, as there are 36 tests; there the level of all tests is lowered
-    until it does not.
+    in at least d / 10 of them; points are biased if any test counts. In few dimensions, this rule alone would call more
+    than a share `alpha` of uniform points biased, as there are 36 tests; there the level of all tests is lowered until
+    it does not.
 
     Args:
-        points: (n, d) the best point of each of n independent runs, n at least 10; studies take 50 to 600.
-        lower: Of the box, a number or (d,).
-        upper: Of the box.
-        alpha: How often uniform points may be called biased, in (0, 0.5].
-        samples: Uniform samples by which p-values are computed.
+        points: (n, d) the best point of each of n independent runs, n at least 10; studies use 50 to 600.
+        lower: Lower bound of the box, a number or (d,).
+        upper: Upper bound of the box, a number or (d,).
+        alpha: The allowed probability of calling uniform points biased, in (0, 0.5].
+        samples: Number of uniform samples from which p-values are computed.
 
     Raises:
-        ValueError: If there are too few points, or one lies outside the box; the message tells which.
+        ValueError: If there are too few points, or one lies outside the box; the message names it.
     """
     real_number(alpha, "alpha", gt=0, le=0.5)
     u = _in_unit_box(points, lower, upper)
@@ -129,16 +129,16 @@ def verdict_scores(p_values: FloatArray) -> FloatArray:
 
 
 def level_below(scores: FloatArray, alpha: float) -> float:
-    """The highest level at which at most a share `alpha` of uniform points, by their scores, is biased.
+    """The highest level at which at most a share `alpha` of uniform points is called biased, given their scores.
 
-    Scores are multiples of 1 / (1 + samples), so many of them are equal: none that equals the quantile may count.
+    Scores are multiples of 1 / (1 + samples), so many of them are equal: none equal to the quantile may count.
     """
     return float(np.nextafter(np.sort(scores)[int(alpha * len(scores))], 0.0))
 
 
 @lru_cache(maxsize=16)
 def _null_scores(n: int, d: int, samples: int) -> FloatArray:
-    """The scores of uniform points, whose dimensions are drawn from the uniform samples."""
+    """The scores of uniform points whose dimensions are drawn from the uniform samples."""
     p, rng = null_distribution(n, samples).p_values, np.random.default_rng([SEED, n, d])
     block = max(1, 10_000 // d)
     counts = [min(block, UNIFORM_SETS - done) for done in range(0, UNIFORM_SETS, block)]

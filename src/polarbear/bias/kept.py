@@ -1,4 +1,4 @@
-"""Simulated distributions on disk, so that each is simulated once on a computer."""
+"""A cache of simulated distributions on disk, so that each is simulated only once per computer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VARIABLE = "POLARBEAR_CACHE"
 
 
 def cache_folder() -> Path | None:
-    """Where simulated values are kept: the folder that ``POLARBEAR_CACHE`` names, else one of the user's caches."""
+    """The folder of simulated values: the one that ``POLARBEAR_CACHE`` names, else a cache folder of the user."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         return Path(named) if named else None
@@ -30,10 +30,10 @@ def cache_folder() -> Path | None:
 
 
 def remembered(name: str, simulate: Callable[[], FloatArray]) -> FloatArray:
-    """The array kept under a name, or else a simulated one, which is kept from then on.
+    """The array cached under a name, or else a simulated one, which is cached from then on.
 
-    Names carry a checksum of the statistics' formulas, as values of other formulas must not be taken for theirs. A file
-    that cannot be read or written costs a warning and the time of the simulation.
+    Names contain a checksum of the statistics' formulas, as values of other formulas must not be mistaken for theirs. A
+    file that cannot be read or written costs a warning and the time of the simulation.
     """
     if (folder := cache_folder()) is None:
         return simulate()
@@ -53,7 +53,7 @@ def remembered(name: str, simulate: Callable[[], FloatArray]) -> FloatArray:
 
 
 def _write(path: Path, values: FloatArray) -> None:
-    """By a rename, so that other processes read all of it or none."""
+    """Write a file by a rename, so that other processes read all of it or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, prefix=".tmp-", delete=False) as file:
         temporary = Path(file.name)

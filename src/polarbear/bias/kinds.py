@@ -1,6 +1,6 @@
-"""The type of a structural bias, by a random forest on how clearly tests reject (Vermetten 2025, section 3.3).
+"""The type of a structural bias, by a random forest on how clearly the tests reject (Vermetten 2025, section 3.3).
 
-``python -m benchmarks.bias_kinds --write`` trains it on the scenarios and writes it as arrays.
+``python -m benchmarks.bias_kinds --write`` trains the forest on the scenarios and saves it as arrays.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from polarbear.bias.uniformity import STATISTICS
 from polarbear.records import FloatArray
 
 FOREST = Path(__file__).with_name("kinds.npz")
-"""Nodes of all trees in a row: the test asked, -1 in leaves; at how many levels at most it rejects for going on to the
-left, else to the right; of leaves the shares of types, in 255ths; and the root of each tree."""
+"""The nodes of all trees in sequence: the test to consult, -1 in leaves; the largest number of levels at which it
+rejects for the left branch to be taken; in leaves the shares of types, in 255ths; and the root of each tree."""
 DESCRIPTIONS = {
     "centre": "a pull to the centre",
     "bounds": "a pull to the bounds",
@@ -25,7 +25,7 @@ DESCRIPTIONS = {
     "clusters": "clusters",
     "discretization": "discretization",
 }
-"""The types in words."""
+"""Descriptions of the types."""
 LEVELS = (0.1, 0.01, 0.001, 0.0001)
 
 
@@ -35,17 +35,17 @@ def strengths(p_values: FloatArray) -> NDArray[np.int64]:
 
 
 def kind_probabilities(p_values: ArrayLike) -> dict[str, float]:
-    """How likely each type of bias is, by the p-values of the tests.
+    """The probability of each type of bias, given the p-values of the tests.
 
     Args:
-        p_values: (36, d) of biased dimensions, in the order of `STATISTICS`; of at least 10,000 uniform samples, as
-            the forest asks for levels down to 1e-4.
+        p_values: (36, d) p-values of biased dimensions, in the order of `STATISTICS`; from at least 10,000 uniform
+            samples, as the forest uses levels down to 1e-4.
 
     Returns:
-        By type: the mean share of trees and dimensions, most likely first.
+        By type, the mean share over trees and dimensions, most likely first.
 
     Raises:
-        ValueError: If there is no dimension, or there are not 36 p-values of each.
+        ValueError: If there is no dimension, or there are not 36 p-values for each.
     """
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 2 or len(p) != len(STATISTICS) or not p.size:

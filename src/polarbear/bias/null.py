@@ -1,4 +1,4 @@
-"""How the statistics are distributed if samples are uniform: by Monte Carlo for any size, exactly where known."""
+"""The distribution of the statistics for uniform samples: by Monte Carlo for any size, exact where known."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from polarbear.records import FloatArray
 from polarbear.validation import whole_number
 
 SAMPLES = 100_000
-"""Uniform samples that critical values come from, as in section 3.3 of the thesis."""
+"""Number of uniform samples for critical values, as in section 3.3 of the thesis."""
 SEED = 3_300
 _AT_ONCE = 200_000
-"""Values simulated at a time."""
+"""Number of values simulated at a time."""
 
 EXACT: dict[str, Callable[[int], tuple[float, float]]] = {
     "range": lambda n: (n - 1, 2),
     "min": lambda n: (1, n),
     "max": lambda n: (n, 1),
 }
-"""Statistics of order statistics: the parameters of their beta distribution."""
+"""Statistics that are order statistics, with the parameters of their beta distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Null:
     """The distribution of the statistics of uniform samples.
 
     Attributes:
-        n: Values of each sample.
+        n: Number of values of each sample.
         ordered: (36, m) the statistics of m uniform samples, each in increasing order.
-        p_values: (36, m) the p-values of these samples, column by column as drawn: statistics depend on each other.
+        p_values: (36, m) the p-values of these samples, kept together by sample: the statistics are dependent.
     """
 
     n: int
@@ -43,14 +43,14 @@ class Null:
     p_values: FloatArray
 
     def p_values_of(self, statistics: FloatArray) -> FloatArray:
-        """The p-values of (36, d) statistics: the share of uniform samples at least as extreme, (36, d)."""
+        """The p-values (36, d) of statistics (36, d): the share of uniform samples at least as extreme."""
         return _p_values(self.ordered, statistics, self.n)
 
 
 def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = False) -> FloatArray:
-    """Monte Carlo p-values (1 + #) / (1 + m), which are valid at any m; those of `EXACT` by their distribution.
+    """Monte Carlo p-values (1 + #) / (1 + m), which are valid for any m; for `EXACT` statistics by their distribution.
 
-    Of the uniform samples' `own` statistics, # counts the m - 1 others, so that 1 + # stands at the same m + 1 values.
+    For the uniform samples' `own` statistics, # counts the m - 1 others, so that 1 + # takes the same values.
     """
     p = np.empty_like(statistics)
     for row, (name, statistic) in enumerate(STATISTICS.items()):
@@ -68,9 +68,9 @@ def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = F
 
 @lru_cache(maxsize=4)
 def null_distribution(n: int, samples: int = SAMPLES) -> Null:
-    """The statistics of `samples` uniform samples of n values; the last few are kept in memory.
+    """The statistics of `samples` uniform samples of n values; the latest ones are cached in memory.
 
-    100,000 samples of 100 values take about ten seconds, once on a computer (`remembered`), and 60 MB.
+    100,000 samples of 100 values take about ten seconds, once per computer (`remembered`), and 60 MB.
 
     Raises:
         FieldError: If n is below 10, or there are fewer than 100 samples.
@@ -89,15 +89,15 @@ def _simulated(n: int, samples: int) -> FloatArray:
 
 
 def critical_values(n: int, alpha: float = 0.01, *, samples: int = SAMPLES) -> dict[str, tuple[float, float]]:
-    """Between which values each statistic of n uniform values lies with probability 1 - alpha.
+    """The interval in which each statistic of n uniform values lies with probability 1 - alpha.
 
     Args:
-        n: Values of a sample, at least 10.
+        n: Number of values of a sample, at least 10.
         alpha: The level, in (0, 1).
-        samples: Uniform samples drawn; those of ``range``, ``min`` and ``max`` are exact.
+        samples: Number of uniform samples drawn; ``range``, ``min`` and ``max`` are exact.
 
     Returns:
-        The lower and the upper critical value of each statistic, infinite where the test has one side only.
+        The lower and the upper critical value of each statistic, infinite on the side that is not tested.
     """
     null, intervals = null_distribution(n, samples), dict[str, tuple[float, float]]()
     for row, (name, statistic) in enumerate(STATISTICS.items()):

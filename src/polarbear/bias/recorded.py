@@ -1,4 +1,4 @@
-"""Verdicts on recorded runs on f0: one for each optimizer in each dimension."""
+"""Verdicts on recorded runs on f0: one for each optimizer and dimension."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SUITE = "random-values"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """Whether an optimizer is biased in a dimension.
+    """The verdict on an optimizer's bias in one dimension.
 
     Attributes:
-        algorithm: Its name.
+        algorithm: The optimizer's name.
         dimension: Number of variables d.
         points: (n, d) the best points of its runs.
-        bias: The verdict on them.
-        lost: Runs that found nothing, and take no part.
+        bias: The verdict on these points.
+        lost: Number of runs that found nothing and take no part.
         box: Lower and upper bound of all variables.
     """
 
@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def positions(self) -> FloatArray:
-        """(n, d) the points between the bounds of the box, 0 and 1."""
+        """(n, d) the points in coordinates in which the box is [0, 1]^d."""
         lower, upper = self.box
         return np.clip((self.points - lower) / (upper - lower), 0.0, 1.0)
 
@@ -52,19 +52,19 @@ class Verdict:
 
 
 def judge_runs(runs: Iterable[Run], *, alpha: float = 0.01, samples: int = SAMPLES) -> list[Verdict]:
-    """Judge recorded runs on f0 by their best points; runs on anything else are passed over.
+    """Judge recorded runs on f0 by their best points; other runs are ignored.
 
     Args:
-        runs: The runs, those on f0 made by `polarbear.problems.RandomValues`.
-        alpha: As of `judge`, for each verdict.
-        samples: As of `judge`.
+        runs: The runs; those on f0 are on `polarbear.problems.RandomValues`.
+        alpha: As for `judge`, for each verdict.
+        samples: As for `judge`.
 
     Returns:
-        A verdict for each optimizer in each dimension (and box), by name and dimension.
+        A verdict for each optimizer and dimension (and box), sorted by name and dimension.
 
     Raises:
         ValueError: If there is no run on f0, an optimizer has fewer than ten that found anything, or their points were
-            not kept.
+            not recorded.
     """
     groups: defaultdict[tuple[str, int, str], list[Run]] = defaultdict(list)
     for run in runs:

@@ -1,7 +1,7 @@
-"""Scenarios of structural bias: distributions by which tests of uniformity are judged (Vermetten 2025, table 3.4).
+"""Scenarios of structural bias: distributions on which tests of uniformity are assessed (Vermetten 2025, table 3.4).
 
-The parameters are those of the toolbox BIAS, with which the counts of the thesis agree: 194 scenarios by dimension and
-249 across dimensions, the uniform one among them.
+The parameters are those of the toolbox BIAS, which agree with the counts in the thesis: 194 scenarios by dimension and
+249 across dimensions, including the uniform one.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ KINDS = {
     "clusters": "clusters",
     "part uniform": "clusters",
 }
-"""The type of bias of each scenario but the uniform one."""
+"""The type of bias of each scenario except the uniform one."""
 _TRIALS = 1_000
-"""Attempts to draw a value that is allowed."""
+"""Maximum number of attempts to draw an allowed value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A way in which final points may be distributed in [0, 1]^d.
+    """A distribution of final points in [0, 1]^d.
 
     Attributes:
         name: One of `KINDS`, or "uniform".
-        parameters: Its parameters.
-        alike: Whether gaps or clusters lie at the same places in all dimensions.
+        parameters: The parameters of the distribution.
+        alike: Whether gaps or clusters are at the same positions in all dimensions.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Scenario:
 
     @property
     def kind(self) -> str:
-        """The type of bias; "" of the uniform scenario."""
+        """The type of bias; "" for the uniform scenario."""
         return KINDS.get(self.name, "")
 
     def sample(self, n: int, d: int, rng: np.random.Generator) -> FloatArray:
@@ -72,7 +72,7 @@ def per_dimension() -> list[Scenario]:
 
 
 def across_all() -> list[Scenario]:
-    """The 249 scenarios across dimensions: also gaps and clusters that lie alike in all of them."""
+    """The 249 scenarios across dimensions, including gaps and clusters at the same positions in all of them."""
     return [Scenario("uniform"), *_grids()]
 
 
@@ -106,7 +106,7 @@ def _spikes(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray
 
 
 def _noisy_spikes(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    """Spikes moved by normal shifts, but where these leave the box."""
+    """Spikes moved by normal shifts, except where these leave the box."""
     steps = int(s.parameters["steps"])
     spikes = np.repeat(np.arange(steps + 1.0)[:, np.newaxis] / steps, d, axis=1)
     moved = spikes + rng.normal(0, s.parameters["sigma"], spikes.shape)
@@ -115,7 +115,7 @@ def _noisy_spikes(s: Scenario, n: int, d: int, rng: np.random.Generator) -> Floa
 
 
 def _cut(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    """A distribution cut off at 0 and 1, by the inverse of its distribution function."""
+    """A distribution truncated to [0, 1], by the inverse of its distribution function."""
     kind = cauchy if s.name.endswith("Cauchy") else norm
     distribution = kind(s.parameters["mu"], s.parameters["sigma"])
     low, high = (float(distribution.cdf(end)) for end in (0.0, 1.0))
@@ -123,7 +123,7 @@ def _cut(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _inverse_cut(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    """What lies at mu comes to lie on the bounds."""
+    """The truncated distribution turned inside out: values at mu move to the bounds."""
     x, mu = _cut(s, n, d, rng), s.parameters["mu"]
     return np.where(x > mu, 1 + mu - x, mu - x)
 
@@ -144,7 +144,7 @@ def _gaps(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _around(centres: FloatArray, n: int, d: int, s: Scenario, rng: np.random.Generator) -> FloatArray:
-    """Normal values around centres (c, d) chosen at random, those in the box."""
+    """Normal values around randomly chosen centres (c, d), restricted to the box."""
 
     def drawn() -> FloatArray:
         chosen = np.take_along_axis(centres, rng.integers(len(centres), size=(n, d)), axis=0)
@@ -158,7 +158,7 @@ def _clusters(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArr
 
 
 def _part_uniform(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    """Some values are uniform, and others lie around these."""
+    """Values of which some are uniform and the others lie around these."""
     uniform = rng.random((ceil(s.parameters["share"] * n), d))
     return np.concatenate([uniform, _around(uniform, n - len(uniform), d, s, rng)])
 

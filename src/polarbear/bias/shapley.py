@@ -1,4 +1,4 @@
-"""What each test contributes to a portfolio of tests (Vermetten 2025, section 3.3, equations 3.2 and 3.3)."""
+"""The contribution of each test to a portfolio of tests (Vermetten 2025, section 3.3, equations 3.2 and 3.3)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from polarbear.validation import whole_number
 
 
 def contributions(rejected: ArrayLike, *, most: int | None = None) -> FloatArray:
-    """The Shapley value of each test: what it adds to the share of samples that are rejected, on average over orders.
+    """The Shapley value of each test: its contribution to the share of rejected samples, averaged over orders.
 
-    A test adds a sample if it rejects it and none before it does. Of k tests out of t that reject a sample, one is the
-    first of them after i others in a share C(t - k, i) / C(t - 1, i) of the orders; so values are exact, where the
+    A test contributes a sample if it rejects it and no test before it does. If k of t tests reject a sample, one is the
+    first of them after i others in a share C(t - k, i) / C(t - 1, i) of the orders; so values are exact, whereas the
     thesis samples orders.
 
     Args:
         rejected: (t, m) whether each test rejects each sample.
-        most: Count what a test adds if it is among the first `most` of an order, as the thesis does with 10; default
-            all. Equation 3.3 has a sum over positions instead of the mean, t times as much.
+        most: Count contributions only of the first `most` tests of an order, as the thesis does with 10; default all.
+            Equation 3.3 has a sum over positions instead of the mean, which is t times as large.
 
     Returns:
-        (t,): They add up to the share of samples that any test rejects, or any among the first `most`.
+        (t,) values that add up to the share of samples rejected by any test, or by any among the first `most`.
 
     Raises:
         ValueError: If there is no test or no sample, or `most` is out of range.

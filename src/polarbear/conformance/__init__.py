@@ -1,7 +1,7 @@
-"""Checks of what races and plans expect of an optimizer, for everybody's optimizers.
+"""Checks of what races and plans expect of an optimizer, applicable to any optimizer.
 
-`examine` runs them, each in a process that may crash or hang; in a test suite of your own, use `CHECKS`:
-``@pytest.mark.parametrize("check", pb.conformance.CHECKS.values())``, and ``assert not check(optimizer)``. pytest
+`examine` runs them, each in a process that may crash or hang. In your own test suite, use `CHECKS`:
+``@pytest.mark.parametrize("check", pb.conformance.CHECKS.values())``, and ``assert not check(optimizer)``. Pytest
 reports a check that does not apply to an optimizer (`Inapplicable`) as skipped.
 """
 
@@ -28,11 +28,11 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: Its name, one of `CHECKS` or `REMARKS`.
-        expected: The expectation, or what a remark is about.
+        check: The check's name, one of `CHECKS` or `REMARKS`.
+        expected: The expectation, or the subject of a remark.
         wrong: What is wrong; empty if nothing is.
         inapplicable: Why the check does not apply to the optimizer; empty if it does.
-        remark: What is told without a judgement; empty for a check.
+        remark: An observation without a judgement; empty for a check.
     """
 
     check: str
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong; true as well if the check does not apply."""
+        """Whether nothing is wrong; also true if the check does not apply."""
         return not self.wrong
 
 
@@ -53,7 +53,7 @@ class Conformance:
 
     Attributes:
         optimizer: The optimizer's name.
-        findings: One for each check.
+        findings: One finding for each check.
     """
 
     optimizer: str
@@ -65,7 +65,7 @@ class Conformance:
         return all(finding.passed for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The results as plain values."""
         return {
             "optimizer": self.optimizer,
             "passed": self.passed,
@@ -84,20 +84,20 @@ def examine(
 ) -> Conformance:
     """Run the checks on an optimizer.
 
-    For `seed` its run is repeated in a further process, shared by all optimizers examined in this Python process.
+    For `seed`, its run is repeated in another process, shared by all optimizers examined in this Python process.
 
     Args:
         optimizer: An optimizer, or a function ``optimizer(problem, rng)``.
-        checks: Their names, and those of remarks; None for all.
-        timeout: Maximum seconds of a check.
+        checks: The names of checks and remarks; None for all.
+        timeout: Maximum number of seconds of a check.
         workers: Number of checks that run at a time, each in its own process.
-        pool: Worker processes to use instead; `timeout` then holds only for the repeated run, which happens in a
-            process confined as the pool's are.
-        until_wrong: Whether to leave out the checks after the first, in the order of `checks`, that finds something.
+        pool: Worker processes to use instead; `timeout` then applies only to the repeated run, which takes place in a
+            process with the same confinement as the pool's.
+        until_wrong: Whether to stop after the first check, in the order of `checks`, that finds something.
 
     Raises:
-        TypeError: If `optimizer` is none.
-        ValueError: If a check is unknown; the message lists all.
+        TypeError: If `optimizer` is not an optimizer.
+        ValueError: If a check is unknown; the message lists all of them.
     """
     examined = as_optimizer(optimizer)
     known = {**CHECKS, **REMARKS}

@@ -1,4 +1,4 @@
-"""The checks of an optimizer, one function each: it returns what is wrong, or an empty text."""
+"""The checks of an optimizer: functions that return what is wrong, or an empty string."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from polarbear.validation import parse_number, whole_number
 Check = Callable[[Optimizer], str]
 
 SHORT, LARGE, LONG = 60, 1100, 2000
-"""Evaluations of a run; `LARGE` is for many variables, and more than a gradient by differences takes there."""
+"""Numbers of evaluations of a run; `LARGE` is for many variables, and exceeds a gradient by differences there."""
 SECONDS = 10.0
-"""Maximum seconds of a long run, or of one with many variables."""
+"""Maximum number of seconds of a long run, or of one with many variables."""
 TIMEOUT = 60.0
-"""Maximum seconds of a check in its own process."""
+"""Maximum number of seconds of a check in its own process."""
 
 SEEDS, FLOOR = 10, 1e-8
-"""Of a switch that has a cost: runs, all worse by chance once in 1,024 times, and the least value that counts."""
+"""For a switch with a cost: number of runs, all worse by chance once in 1,024 times, and smallest value that counts."""
 
 _SIDES = np.array([1e-3, 1.0, 10.0, 1e4])
 
@@ -53,7 +53,7 @@ class Inapplicable(SkipTest):
 
 
 def bounds(optimizer: Optimizer) -> str:
-    """It evaluates nothing outside the box, for 2,000 evaluations or 10 seconds, whatever comes first."""
+    """It evaluates nothing outside the box, for 2,000 evaluations or 10 seconds, whichever comes first."""
     faults: list[str] = []
     boxes = {
         "[-5, 5]^5": Probe(sphere),
@@ -87,7 +87,7 @@ def budget(optimizer: Optimizer) -> str:
 
 
 def seed(optimizer: Optimizer) -> str:
-    """Its run follows from its generator alone, in another process too, and other seeds make other runs."""
+    """Its run depends on its generator alone, in another process too, and other seeds give other runs."""
     points, wrong = repeat_here(optimizer)
     return wrong or repeat_elsewhere(optimizer, points, TIMEOUT)
 
@@ -149,7 +149,7 @@ def one_variable(optimizer: Optimizer) -> str:
 
 
 def many_variables(optimizer: Optimizer) -> str:
-    """It optimizes a function of 1,000 variables, for 1,100 evaluations or 10 seconds, whatever comes first."""
+    """It optimizes a function of 1,000 variables, for 1,100 evaluations or 10 seconds, whichever comes first."""
     run, _ = run_on(optimizer, Probe(sphere, 1000), LARGE, seconds=SECONDS)
     return fault_of(run)
 
@@ -229,7 +229,7 @@ def _evaluations_of(cost: Any) -> int:
     """A cost of switching as a number of evaluations of the probe.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If it is not a cost.
     """
     if cost == "all":
         return USUAL
@@ -239,7 +239,7 @@ def _evaluations_of(cost: Any) -> int:
 
 
 def _loses(optimizer: Optimizer, switched: Optimizer, cost: int) -> str:
-    """How a switch to itself loses more than so many evaluations: it is worse in each of `SEEDS` runs."""
+    """A message if a switch to itself loses more than `cost` evaluations, being worse in each of `SEEDS` runs."""
     for seed in range(SEEDS):
         alone, _ = run_on(optimizer, ELLIPSOID, 2 * USUAL, seed)
         again, _ = run_on(switched, ELLIPSOID, 2 * USUAL + cost, seed)
@@ -254,7 +254,7 @@ def _loses(optimizer: Optimizer, switched: Optimizer, cost: int) -> str:
 
 
 def _withstands(optimizer: Optimizer, value: float) -> str:
-    """How an optimizer fails at a value in half of the box, or in all of it; it may end once it has found -inf."""
+    """How an optimizer fails at a value in half or all of the box, if it does; it may end once it has found -inf."""
     for where, probe in {
         "the upper half of the box": Probe(lambda x: value if x[0] > 0 else sphere(x)),
         "the lower half of the box": Probe(lambda x: value if x[0] < 0 else sphere(x)),
@@ -270,10 +270,10 @@ def _withstands(optimizer: Optimizer, value: float) -> str:
 
 
 def _ends_early(run: Run, watched: Watched) -> str:
-    """How a run on the sphere with values that are not finite ended too early.
+    """How a run on the sphere with non-finite values ended too early, if it did.
 
-    It is compared to a run on the sphere itself. It ended too early if the other one continues for `LONG`; or if the
-    other one is longer, and this one ended at its first such value. A local search may converge sooner otherwise.
+    It is compared to a run on the plain sphere. It ended too early if the latter continues for `LONG` evaluations; or
+    if the latter is longer, and this run ended at its first such value. Otherwise a local search may converge sooner.
     """
     if run.outcome.reason is not Reason.STOPPED:
         return ""

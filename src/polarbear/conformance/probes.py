@@ -1,4 +1,4 @@
-"""Problems that observe an optimizer, and a wrapper that records every point it evaluates."""
+"""Problems that observe an optimizer, and a wrapper that records every point that it evaluates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from polarbear.records import FloatArray, Reason, Run, RunKey
 Objective = Callable[[FloatArray], float]
 
 APART = 0.1
-"""Shift of two objectives to either side, in sides of the box."""
+"""Shift of two objectives to either side, in box widths."""
 
 USUAL = 400
-"""Evaluations of most runs."""
+"""Number of evaluations of most runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +29,12 @@ class Probe:
     """The specification of a problem: a function over a box.
 
     Attributes:
-        function: (d,) -> float, called with points outside the box too.
-        dimension: d.
+        function: The function (d,) -> float, also called with points outside the box.
+        dimension: Number of variables d.
         lower: The box's lower bound, one for all variables or (d,).
-        upper: Its upper bound.
+        upper: The box's upper bound, likewise.
         objectives: 1, or 2 for the function shifted to either side by `APART`, with the region of interest of spheres.
-        name: Its name.
+        name: The problem's name.
     """
 
     function: Objective
@@ -69,7 +69,7 @@ class NoisyProblem(BuiltProblem):
     """The sphere with noise.
 
     Attributes:
-        observations: The values with noise, in order.
+        observations: The noisy values, in order.
         peeks: Number of evaluations without noise.
     """
 
@@ -89,24 +89,24 @@ class NoisyProblem(BuiltProblem):
         return np.array([self._peek(point) for point in points])
 
     def trial(self, rng: np.random.Generator, /) -> NoisyTrial:
-        """The values a run sees and is judged by."""
+        """A trial, which gives the values that a run sees and is judged by."""
         return NoisyTrial(self, rng)
 
 
 class NoisyTrial:
-    """One run's noise."""
+    """A trial with one run's noise."""
 
     def __init__(self, problem: NoisyProblem, rng: np.random.Generator) -> None:
         self._problem, self._rng = problem, rng
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """The sphere with noise, and without."""
+        """The sphere with and without noise."""
         value = sphere(x)
         self._problem.observations.append(value * float(np.exp(0.5 * self._rng.standard_normal())))
         return self._problem.observations[-1], value
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """As for each point."""
+        """As for each point in turn."""
         pairs = np.array([self(point) for point in points]).reshape(len(points), 2)
         return pairs[:, 0], pairs[:, 1]
 
@@ -132,8 +132,8 @@ class Watched:
 
     Attributes:
         optimizer: The optimizer.
-        points: The points it evaluated, in order, (d,) each.
-        values: The values it saw, in order, (k,) each.
+        points: The points it evaluated, (d,) each, in order.
+        values: The values it saw, (k,) each, in order.
         last: Number of values of its last evaluation.
         late: Number of evaluations after it was stopped.
     """
@@ -154,7 +154,7 @@ class Watched:
         """Run the optimizer.
 
         Raises:
-            ValueError: If it refuses the problem, or evaluates something else than points.
+            ValueError: If it refuses the problem, or evaluates anything other than points.
         """
         if reason := refusal(self.optimizer, problem.traits, problem.dimension):
             raise ValueError(reason)
@@ -175,13 +175,13 @@ class Watched:
             return value
 
         watched.__dict__.update(problem.__dict__)
-        random.seed()  # seeded from the run's key they would hide draws from them instead of `rng`
+        random.seed()  # if seeded from the run's key, they would hide draws from them instead of `rng`
         np.random.seed()  # noqa: NPY002
         return drive(self.optimizer, watched, rng)
 
     @property
     def ended_where_infinite(self) -> bool:
-        """Whether its last evaluation was the first one with a value that is not finite."""
+        """Whether its last evaluation was the first one with a non-finite value."""
         infinite = [not np.isfinite(value).all() for value in self.values]
         return any(infinite) and not any(infinite[: -self.last])
 
@@ -189,14 +189,14 @@ class Watched:
 def run_on(
     optimizer: Optimizer, problem: Any, evaluations: int, seed: int = 0, seconds: float | None = None
 ) -> tuple[Run, Watched]:
-    """Run an optimizer on a problem, a probe with as many objectives as it takes: the run, and what was recorded.
+    """Run an optimizer on a problem, a probe with as many objectives as it accepts; return the run and the record.
 
     Args:
         optimizer: The optimizer.
         problem: The problem's specification.
         evaluations: Maximum number of evaluations.
         seed: The run's seed.
-        seconds: Maximum seconds.
+        seconds: Maximum number of seconds.
     """
     watched = Watched(optimizer)
     if isinstance(problem, Probe):
@@ -206,7 +206,7 @@ def run_on(
 
 
 def objectives_of(optimizer: Optimizer) -> int:
-    """Number of objectives of an optimizer's probes: 2 if it refuses one and takes two, else 1."""
+    """Number of objectives of an optimizer's probes: 2 if it refuses one and accepts two, else 1."""
     against_one, against_two = (refusal(optimizer, Traits(objectives=count), Probe.dimension) for count in (1, 2))
     return 2 if against_one and not against_two else 1
 
@@ -227,4 +227,4 @@ OFF_CENTRE = Probe(lambda x: sphere(x - 1.0))
 
 _TURN = np.linalg.qr(np.vander(np.linspace(0.5, 1.5, 5)))[0]
 ELLIPSOID = Probe(lambda x: float(np.logspace(0, 4, 5) @ (_TURN @ (x - 1.0)) ** 2))
-"""With condition number 1e4, not along the axes: there is more to remember than where the best point is."""
+"""A rotated ellipsoid with condition number 1e4: there is more to remember than where the best point is."""

@@ -1,4 +1,4 @@
-"""What is told of an optimizer without a judgement: no expectation of races and plans is at stake."""
+"""Remarks on an optimizer without a judgement, since races and plans expect nothing in this respect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALPHA, SAMPLES = 0.01, 20_000
 
 
 def bias(optimizer: Optimizer) -> str:
-    """Whether it prefers some part of the box whatever the objective says: 50 runs on random values, 5 variables."""
+    """Whether it prefers some part of the box regardless of the objective: 50 runs on random values, 5 variables."""
     from polarbear.bias import judge  # slow to import
 
     if objectives_of(optimizer) > 1:
@@ -39,4 +39,4 @@ def bias(optimizer: Optimizer) -> str:
 
 
 REMARKS: dict[str, Callable[[Optimizer], str]] = {"bias": bias}
-"""All remarks by name: functions that return what is to be told."""
+"""All remarks by name: functions that return the text of the remark."""

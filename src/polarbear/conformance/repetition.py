@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def repeat_here(optimizer: Optimizer) -> tuple[FloatArray, str]:
-    """The points of a run, and what is wrong when it is repeated in this process, with its seed and with another."""
+    """The points of a run, and what is wrong when it is repeated in this process with the same and another seed."""
     first, fault = _points(optimizer, 1)
     if fault:
         return first, fault
@@ -36,14 +36,14 @@ def repeat_elsewhere(
 ) -> str:
     """What is wrong when the run is repeated in another process.
 
-    If anything is, a new process decides: the one before may hold an older version of a module, or another optimizer
+    If anything is, a new process decides: the previous one may hold an older version of a module, or another optimizer
     may have changed its state.
 
     Args:
         optimizer: The optimizer.
         first: (evaluations, d) points of the run in this process.
-        timeout: Maximum seconds of the run.
-        confinement: What is taken from the other process.
+        timeout: Maximum number of seconds of the run.
+        confinement: Restrictions on the other process.
     """
     if wrong := _elsewhere(optimizer, first, timeout, confinement):
         end_second_process()
@@ -52,19 +52,19 @@ def repeat_elsewhere(
 
 
 def call_elsewhere(timeout: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function in a second Python process, where texts have other hashes and modules are imported anew.
+    """Call a function in a second Python process, where strings have other hashes and modules are imported anew.
 
-    All calls share this process; it ends with the present one.
+    All calls share this process; it ends with the current one.
 
     Args:
-        timeout: Maximum seconds of the call.
+        timeout: Maximum number of seconds of the call.
         function: The function.
         args: Its arguments.
         kwargs: Its keyword arguments.
 
     Raises:
-        WorkerError: If the process dies, or the call does not end in time. The next call gets a new process.
-        Exception: Whatever the call raises, or the pickling of the call or of its result.
+        WorkerError: If the process dies or the call does not end in time. The next call gets a new process.
+        Exception: Whatever the call raises, or the pickling of the call or its result.
     """
     return _call(timeout, None, function, *args, **kwargs)
 
@@ -95,18 +95,18 @@ def _second_process(
     timeout: float,
     confinement: Confinement | None,
 ) -> WorkerPool:
-    """The process; a fork, and another path of modules, need another one."""
+    """The second process; a fork or another module path needs a different one."""
     return WorkerPool(1, timeout=timeout, grace=0, confinement=confinement)
 
 
 def _points(optimizer: Optimizer, seed: int) -> tuple[FloatArray, str]:
-    """The points (evaluations, d) of a run, and how it failed."""
+    """The points (evaluations, d) of a run, and how it failed, if it did."""
     run, watched = run_on(optimizer, OFF_CENTRE, USUAL, seed)
     return np.array(watched.points).reshape(-1, OFF_CENTRE.dimension), fault_of(run)
 
 
 def _difference(first: FloatArray, again: FloatArray, fault: str) -> str:
-    """How a run's repetition differs."""
+    """How a run's repetition differs, if it does."""
     if fault:
         return f"a run repeated with the same seed ends otherwise: {fault}"
     if first.shape != again.shape:

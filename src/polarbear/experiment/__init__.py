@@ -1,7 +1,7 @@
-"""Executes runs: budgets, the recorder, worker processes.
+"""Execution of runs: budgets, the recorder and worker processes.
 
-A `Task` says which run and how far; `execute` runs it in this process and `run_tasks` runs many through any
-`concurrent.futures.Executor`, such as the `WorkerPool`. A crash, a hang or a killed worker is a run's outcome.
+A `Task` specifies a run and its limits. `execute` executes it in this process, and `run_tasks` executes many through
+any `concurrent.futures.Executor`, such as the `WorkerPool`. A crash, a hang or a killed worker is a run's outcome.
 """
 
 from polarbear.experiment.cluster import ClusterLost, DaskExecutor, Isolated

@@ -1,8 +1,8 @@
-"""Runs on other people's executors: clusters by Dask or MPI, or anything behind `concurrent.futures.Executor`.
+"""Runs on external executors: clusters by Dask or MPI, or any other `concurrent.futures.Executor`.
 
-A worker of such an executor hands each call to a process of its own beside it. So a crash, a hang or a call that eats
-all memory ends that process alone, a time limit interrupts whatever runs, and optimizers that seed a library for the
-whole process do not meet each other in a worker's threads.
+A worker of such an executor passes each call to a separate process beside it. Hence a crash, a hang or a call that
+exhausts the memory ends only that process, a time limit interrupts whatever runs, and optimizers that seed a library
+for the whole process do not meet each other in a worker's threads.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 IN_FLIGHT = 1024
-"""Calls given to a cluster at a time: enough to keep hundreds of workers busy, few enough to hold in memory."""
+"""Number of calls submitted to a cluster at a time: enough to keep hundreds of workers busy, few enough for memory."""
 
 
 class ClusterLost(BrokenExecutor):
-    """The cluster's scheduler is gone, and with it the calls it held."""
+    """The cluster's scheduler is lost, and with it the calls it held."""
 
 
 class Apart(Executor):
-    """Base of executors whose workers run each call in a process of its own.
+    """Base of executors whose workers run each call in a separate process.
 
-    A `Task` among a call's arguments has its time limit hold for that process, as in a `WorkerPool`. If its run is
-    measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
+    If a call has a `Task` among its arguments, the task's time limit applies to that process, as in a `WorkerPool`. If
+    its run is measured in seconds (`Task.warm_up`), the process is pinned to a core that no other process of this user
+    on the host has taken.
 
     Args:
-        in_flight: How many calls `run_tasks` gives it at a time.
+        in_flight: Number of calls that `run_tasks` submits at a time.
     """
 
     def __init__(self, in_flight: int) -> None:
@@ -57,10 +58,10 @@ class Apart(Executor):
         self._warned: set[str] = set()
 
     def warn_beforehand(self) -> None:
-        """Warn of hosts with too few cores (`OversubscriptionWarning`), as far as known."""
+        """Warn of hosts with too few cores, as far as known (`OversubscriptionWarning`)."""
 
     def warn_if_crowded(self) -> None:
-        """Warn of hosts where a run has found no core for itself (`OversubscriptionWarning`), of each once."""
+        """Warn once of each host where a run found no free core (`OversubscriptionWarning`)."""
         for host in sorted(self._crowded.keys() - self._warned):
             self._warned.add(host)
             self._warn(
@@ -78,13 +79,13 @@ class Apart(Executor):
 
 
 class Isolated(Apart):
-    """Another executor whose workers run each call in a process of its own.
+    """An executor that wraps another one, whose workers run each call in a separate process.
 
-    Time limits and cores are kept as for `Apart`.
+    Time limits and cores are handled as in `Apart`.
 
     Args:
-        executor: Any executor, such as ``mpi4py.futures.MPIPoolExecutor()``. It is shut down with this one.
-        in_flight: How many calls `run_tasks` gives it at a time.
+        executor: Any executor, such as ``mpi4py.futures.MPIPoolExecutor()``. It is shut down together with this one.
+        in_flight: Number of calls that `run_tasks` submits at a time.
     """
 
     def __init__(self, executor: Executor, *, in_flight: int = IN_FLIGHT) -> None:
@@ -92,7 +93,7 @@ class Isolated(Apart):
         self._executor = executor
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Queue ``fn(*args, **kwargs)``; the future's exception may be a `WorkerDied` or `WorkerTimedOut` too."""
+        """Queue ``fn(*args, **kwargs)``; the future's exception may also be a `WorkerDied` or `WorkerTimedOut`."""
         self.warn_if_crowded()
         inner: Future[Answer[T]] = self._executor.submit(_apart, _terms(args), fn, args, kwargs)
         future: Future[T] = Future()
@@ -111,32 +112,32 @@ class Isolated(Apart):
             future.set_result(self._opened(inner.result()))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Shut the executor down."""
+        """Shut the wrapped executor down."""
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
 
 class DaskExecutor(Apart):
-    """The workers of a Dask cluster, as an executor that runs each call in a process of its own.
+    """The workers of a Dask cluster, as an executor that runs each call in a separate process.
 
-    Time limits and cores are kept as for `Apart`. A call whose worker is lost is made again on another one; a run comes
-    out the same there, since all its chance comes from its key. The scheduler gives up a call that was on several lost
-    workers, by default four. It cannot know which call was to blame, so such calls are tried once more, one after the
-    other, and fail with `WorkerDied` if they are given up again.
+    Time limits and cores are handled as in `Apart`. A call whose worker is lost is repeated on another one; a run has
+    the same result there, since all its randomness derives from its key. The scheduler gives up a call that was on
+    several lost workers, four by default. It cannot know which call was to blame, so such calls are tried once more,
+    one after another, and fail with `WorkerDied` if they are given up again.
 
-    Whoever can speak to a Dask scheduler can run anything on it, and it anything here: use TLS, or a network that
-    nobody else reaches.
+    Anyone who can reach a Dask scheduler can run anything on it, and it can run anything here: use TLS, or a network
+    that nobody else can reach.
 
     Args:
-        client: A `distributed.Client`, which stays open; or the address of a scheduler, to which a client is opened
-            that closes on `shutdown`.
-        security: With an address: a `distributed.Security`, for TLS (``tls://host:8786``). By default Dask's own
-            configuration counts.
-        in_flight: How many calls `run_tasks` gives it at a time; more than the cluster has threads.
+        client: A `distributed.Client`, which stays open; or the address of a scheduler, for which a client is opened
+            that is closed by `shutdown`.
+        security: With an address, a `distributed.Security` for TLS (``tls://host:8786``); by default Dask's own
+            configuration applies.
+        in_flight: Number of calls that `run_tasks` submits at a time; should exceed the cluster's number of threads.
 
     Raises:
         ClusterLost: If the client is closed.
         ValueError: If `security` is given with a client, which has its own.
-        OSError: If no scheduler answers at the address, or it does not accept us.
+        OSError: If no scheduler answers at the address, or it refuses the connection.
     """
 
     def __init__(self, client: Any, *, security: Any = None, in_flight: int = IN_FLIGHT) -> None:
@@ -159,7 +160,7 @@ class DaskExecutor(Apart):
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Queue ``fn(*args, **kwargs)``; besides those of `Isolated`, its exception may be `ClusterLost`."""
+        """Queue ``fn(*args, **kwargs)``; besides those of `Isolated`, its exception may be a `ClusterLost`."""
         if self._ended:
             raise RuntimeError("this executor is shut down and takes no more calls")
         self.warn_if_crowded()
@@ -172,13 +173,13 @@ class DaskExecutor(Apart):
         return call.future
 
     def warn_beforehand(self) -> None:
-        """Warn of hosts with more threads of Dask workers than cores, or whose cores other programs use.
+        """Warn of hosts with more threads of Dask workers than cores, or with cores that other programs use.
 
-        Workers that come later are not known yet, nor those that lack polarbear, which say so at their first run.
+        Workers that join later are not known yet, nor those that lack polarbear, which report it at their first run.
         """
         threads: dict[tuple[str, tuple[int, ...]], list[tuple[str, int]]] = {}
         if self._client.status != "running":
-            return  # the first call says so
+            return  # the first call reports it
         seats: dict[str, Any] = self._client.run(seat, on_error="return")
         for address, count in self._client.nthreads().items():
             if not isinstance(host_and_cores := seats.get(address), BaseException | None):
@@ -191,11 +192,11 @@ class DaskExecutor(Apart):
                 self._warn(f"on {host} {why}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End what was submitted here; a client that was given stays open.
+        """Shut down the calls submitted here; a client that was passed in stays open.
 
         Args:
-            wait: Wait until all calls have ended; without it they are cancelled, as Dask's own executor does.
-            cancel_futures: Cancel them in any case.
+            wait: Whether to wait until all calls have ended; otherwise they are cancelled, as by Dask's own executor.
+            cancel_futures: Whether to cancel the calls in any case.
         """
         self._ended = True
         futures = list(self._futures)
@@ -209,16 +210,16 @@ class DaskExecutor(Apart):
 
 
 class _Call(Generic[T]):
-    """A call on a Dask cluster that is made again if the scheduler gives it up.
+    """A call on a Dask cluster that is repeated if the scheduler gives it up.
 
-    The client's own executor is not used: it takes a call for failed whose worker is lost just while its answer is on
-    the way (distributed 2026.8).
+    The client's own executor is not used: it considers a call failed if its worker is lost while the answer is on the
+    way (distributed 2026.8).
 
     Args:
         client: The `distributed.Client`.
-        scheduler: Where its scheduler is, for messages.
-        opened: Takes the result out of an answer.
-        suspects: Held by the one call that was given up and is made again, so that it falls with no other one.
+        scheduler: The scheduler's address, for messages.
+        opened: A function that extracts the result from an answer.
+        suspects: A lock held by the one call that is repeated after being given up, so that it affects no other one.
     """
 
     def __init__(self, client: Any, scheduler: str, opened: Callable[[Answer[T]], T], suspects: asyncio.Lock) -> None:
@@ -227,12 +228,12 @@ class _Call(Generic[T]):
         self.future.add_done_callback(lambda done: self._cancel() if done.cancelled() else None)
 
     def attempt(self, packed: bytes) -> None:
-        """Make the call; `packed` is a `_Deferred`."""
+        """Submit the call; `packed` is a pickled `_Deferred`."""
         if (inner := self._submitted(packed)) is not None:
             self._client.loop.add_callback(self._follow, inner, packed)
 
     def _submitted(self, packed: bytes) -> Any:
-        """The client's future of the call; None, and the call has failed, if the client is closed."""
+        """The client's future of the call; None if the client is closed, in which case the call has failed."""
         from distributed.client import ClosedClientError
 
         try:
@@ -240,7 +241,7 @@ class _Call(Generic[T]):
         except ClosedClientError:
             self._fail(self._lost())
             return None
-        self._inner = weakref.ref(inner)  # nothing may keep it: the cluster holds the answer as long as somebody does
+        self._inner = weakref.ref(inner)  # no strong reference: the cluster keeps the answer as long as there is one
         return inner
 
     async def _follow(self, inner: Any, packed: bytes, *, again: bool = False) -> None:
@@ -255,7 +256,7 @@ class _Call(Generic[T]):
             async with self._suspects:
                 if not self.future.cancelled() and (inner := self._submitted(packed)) is not None:
                     await self._follow(inner, packed, again=True)
-        except Exception as error:  # noqa: BLE001 - whatever the call raised is what came of it
+        except Exception as error:  # noqa: BLE001 - whatever the call raised is its result
             self._fail(error if inner.status == "error" else self._lost())
         else:
             if self.future.set_running_or_notify_cancel():
@@ -275,10 +276,10 @@ class _Call(Generic[T]):
 
 
 class _Deferred:
-    """A call as of `_apart` that is made when it is unpickled.
+    """A call of `_apart` that is made when it is unpickled.
 
-    A Dask worker that cannot open the function it is sent, as it lacks polarbear, ends without a word, and the call
-    waits for ever (distributed 2026.8). Any worker has `pickle.loads`, and what that lacks is the call's exception.
+    A Dask worker that cannot unpickle the function it is sent, because it lacks polarbear, ends silently, and the call
+    waits forever (distributed 2026.8). Every worker has `pickle.loads`; what is missing becomes the call's exception.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -290,7 +291,7 @@ class _Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a call is run: its time limit, and whether on a core of its own."""
+    """The terms of a call: its time limit, and whether its process is pinned to a core."""
 
     timeout: float | None = None
     pinned: bool = False
@@ -298,7 +299,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """The result of a call, the host it ran on, and why it lacked a core of its own there; empty if it did not."""
+    """The result of a call, its host, and the reason why it had no core of its own there; empty if it had one."""
 
     value: T
     host: str
@@ -314,7 +315,7 @@ _here = threading.local()
 
 
 def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Answer[T]:
-    """Run a call in a process of its own, which this thread keeps for its calls to come."""
+    """Run a call in a separate process, which this thread keeps for its later calls."""
     pool: WorkerPool | None = getattr(_here, "pool", None)
     if pool is None or _here.terms != terms:
         if pool is not None:
@@ -325,6 +326,6 @@ def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: di
         value = pool.put(fn, args, kwargs).result()
     except WorkerDied as error:
         if error.terminated:
-            time.sleep(MOMENT)  # a SIGTERM that is meant for all processes here ends this one now, and the call is lost
+            time.sleep(MOMENT)  # a SIGTERM meant for all processes here ends this one now, and the call is lost
         raise
     return Answer(value, platform.node(), pool.crowded)

@@ -1,4 +1,4 @@
-"""What is taken from a worker process that runs code which nobody has read."""
+"""Restrictions on worker processes that run code nobody has read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from polarbear.validation import Checked, settings, whole
 
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
-"""The environment variables that a confined worker has; others may hold keys and passwords."""
+"""The environment variables that a confined worker keeps; others may contain keys and passwords."""
 LARGEST_FILE = 1 << 24
-"""Bytes of a file that a confined worker writes."""
+"""Maximum size, in bytes, of a file that a confined worker writes."""
 
 
 def _words(value: Any, name: str) -> tuple[str, ...]:
@@ -24,16 +24,16 @@ def _words(value: Any, name: str) -> tuple[str, ...]:
 class Confinement:
     """Limits on worker processes that run proposed code. Linux and macOS; macOS ignores the limit on memory.
 
-    A confined worker has no more memory than allowed, writes no file larger than 16 MiB and no core dump, starts in an
-    empty folder of its own, sees none of the driver's environment variables but a few harmless ones, and what it prints
-    is thrown away. That protects from accidents, not from malice: its code still has the user's rights, so that it
-    reads and deletes files, uses the network, and starts processes. `inside` is for those who need more.
+    A confined worker has limited memory, writes no file larger than 16 MiB and no core dump, starts in a new empty
+    folder, and sees only a few harmless ones of the driver's environment variables; its output is discarded. This
+    protects against accidents, not against malice: the code still has the user's rights, so that it can read and delete
+    files, use the network, and start processes. `inside` is for those who need more.
 
     Attributes:
         memory: Bytes of address space of each worker process.
-        inside: A command that starts each worker and takes more away, such as ``("unshare", "--map-root-user",
-            "--net")``, which takes the network. It has to run the command that follows it in its own place or in one of
-            its children, and to leave it standard input and output.
+        inside: A command that starts each worker and restricts it further, such as ``("unshare", "--map-root-user",
+            "--net")``, which removes the network. It must run the command that follows it, in its own place or as a
+            child, and leave it standard input and output.
     """
 
     memory: Annotated[int, whole(1 << 28)] = 1 << 31
@@ -49,7 +49,7 @@ class Confinement:
 
 
 def confine(memory: int) -> None:
-    """Limit this process for good; its children have the same limits."""
+    """Limit this process permanently; its children inherit the limits."""
     import resource  # only on Unix
 
     for kind, most in (("AS", memory), ("FSIZE", LARGEST_FILE), ("CORE", 0)):

@@ -1,8 +1,8 @@
-"""Isolate runs from each other: restore what a run changed of its process, so that all start alike.
+"""Isolation of runs: what a run changed of its process is restored, so that all runs start alike.
 
-NumPy's error state and print options and the decimal context are context variables, which a run in a context of its
-own cannot change for others. The rest is read before the run, compared after it, and put back where it differs;
-`python -m benchmarks.isolation` measures that. Out of reach are the variables of other modules than those below,
+NumPy's error state and print options and the decimal context are context variables, which a run in its own context
+cannot change for others. The rest is read before the run, compared after it, and restored where it differs;
+`python -m benchmarks.isolation` measures the cost. Out of reach are the variables of modules other than those below,
 threads that are left running, and global generators other than Python's and NumPy's.
 """
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class _Aspect(NamedTuple):
-    """A part of the state of the process, with how it is read and set."""
+    """A part of the process's state, with functions that read and set it."""
 
     name: str
     read: Callable[[], Any]
@@ -43,17 +43,18 @@ class _Aspect(NamedTuple):
 
 
 class RestoredProcess:
-    """A context in which a run may change its process: at its end everything is as it was.
+    """A context in which a run may change its process: at its end, everything is restored.
 
-    The global generators of Python and NumPy are seeded from the run's key. Where threads run at the same time, what
-    they change is put back when the last of them ends.
+    The global generators of Python and NumPy are seeded from the run's key. If threads run at the same time, what they
+    change is restored when the last of them ends.
 
     Args:
-        key: Which run.
-        keep: Whether the state of Python's global generator is put back too; a process that only makes runs need not.
+        key: The run's key.
+        keep: Whether the state of Python's global generator is restored too; a process that only executes runs need
+            not.
 
     Attributes:
-        unrestored: What could not be put back, and why, once the context has ended.
+        unrestored: What could not be restored, and why, once the context has ended.
     """
 
     _lock = threading.RLock()
@@ -72,7 +73,7 @@ class RestoredProcess:
                 state = [read() for read in _READ_ALL]
                 generators = random.getstate() if self._keep else None, _NUMPY.get_bit_generator()
                 RestoredProcess._before = (state, _spare_descriptors(), *generators)
-                _NUMPY.set_bit_generator(_BITS)  # copying the state of the caller's takes 40 µs
+                _NUMPY.set_bit_generator(_BITS)  # copying the state of the caller's generator takes 40 µs
             RestoredProcess._inside += 1
             self._open = True
             random.seed(self._seed)
@@ -83,11 +84,11 @@ class RestoredProcess:
         self.put_back()
 
     def run(self, function: Callable[[], T]) -> T:
-        """Call a function in a copy of the present context."""
+        """Call a function in a copy of the current context."""
         return contextvars.copy_context().run(_with_own_decimals, function)
 
     def put_back(self) -> None:
-        """Put everything back. Calling it twice does no harm."""
+        """Restore everything. Calling it twice does no harm."""
         with self._lock:
             if not self._open:
                 return
@@ -114,7 +115,7 @@ def _put_back(state: list[Any]) -> Iterator[str]:
         try:
             if _differ(aspect.read, before):
                 aspect.write(before)
-        except Exception as error:  # noqa: BLE001 - the caller says what was not restored
+        except Exception as error:  # noqa: BLE001 - the caller reports what was not restored
             yield f"{aspect.name} ({type(error).__name__}: {error})"
 
 
@@ -126,7 +127,7 @@ def _differ(read: Callable[[], Any], before: Any) -> bool:
 
 
 def _spare_descriptors() -> list[tuple[int, int]]:
-    """Copies of the descriptors of standard output and standard error, as far as these are open."""
+    """Copies of the file descriptors of standard output and standard error, as far as they are open."""
     copies: list[tuple[int, int]] = []
     for number in (1, 2):
         with suppress(OSError):  # a service may have none
@@ -159,7 +160,7 @@ def _timers() -> list[bool]:
 
 def _set_timers(before: list[bool]) -> None:
     for timer, running in zip(_TIMERS, before, strict=True):
-        if not running:  # one that ran before has struck meanwhile, as it would have done without the run
+        if not running:  # one that ran before has fired meanwhile, as it would have without the run
             signal.setitimer(timer, 0)
 
 
@@ -169,7 +170,7 @@ def _set_filters(before: list[Any]) -> None:
 
 
 def _umask() -> int | None:
-    """The mask for new files; None where other threads would notice that it has to be set to be read."""
+    """The mask for new files; None if other threads could notice, since reading it requires setting it."""
     if threading.active_count() > 1:
         return None
     mask = os.umask(0o077)
@@ -222,7 +223,7 @@ def _set_handlers(before: list[Any]) -> None:
 
 
 def _unix() -> Iterator[_Aspect]:
-    """What only Unix has."""
+    """The parts of the state that only Unix has."""
     import resource
 
     yield _Aspect("signal handlers", _handlers, _set_handlers)
@@ -240,13 +241,13 @@ def _unix() -> Iterator[_Aspect]:
 
 
 _SIGNALS = tuple(int(number) for number in signal.valid_signals() if number < 32 and number not in {9, 19})
-"""All signals but SIGKILL and SIGSTOP, which nobody can handle, and real-time signals."""
+"""All signals except SIGKILL and SIGSTOP, which cannot be handled, and real-time signals."""
 _handler: Callable[[int], Any] = importlib.import_module("_signal").getsignal
-"""As `signal.getsignal`, without its search for a member of an enumeration, which takes ten times as long."""
+"""Like `signal.getsignal`, but without its enumeration lookup, which takes ten times as long."""
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF) if os.name == "posix" else ()
 _NUMPY: Any = np.random
 _BITS = np.random.MT19937(0)
-"""What NumPy's global generator draws from during a run."""
+"""The bit generator of NumPy's global generator during a run."""
 _ASPECTS: tuple[_Aspect, ...] = (
     *(
         # sys.stdout, warnings.showwarning, time.perf_counter …; packages that freeze time reach the recorder's clock

@@ -1,8 +1,8 @@
-"""How far a run may go, and how it is stopped there.
+"""The limits of a run, and how it is stopped when it reaches them.
 
 A run that reaches its time limit is interrupted by an `Alarm`, again every second until it ends (`run.py`). Where no
-alarm can interrupt it, outside the main thread and outside Unix, the clock is read after each evaluation. A worker
-process that is still busy some seconds later is killed (`manager.py`).
+alarm can interrupt it, outside the main thread and on systems other than Unix, the clock is read after each
+evaluation. A worker process that is still busy some seconds later is killed (`manager.py`).
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ if TYPE_CHECKING:
     from polarbear.records import Axis
 
 LONGEST = threading.TIMEOUT_MAX
-"""Seconds beyond which no timer reaches, about 290 years: a longer limit is none."""
+"""Longest time of a timer in seconds, about 290 years; a longer limit counts as none."""
 AGAIN = 1.0
-"""Seconds until the alarm strikes again: its exception is lost where Python ignores exceptions, as in `__del__`."""
+"""Seconds until the alarm fires again, as its exception is lost where Python ignores exceptions, as in `__del__`."""
 
 
 class Stop(BaseException):
-    """The run is over: its budget is spent, its target reached or its time up.
+    """Raised when the run is over: its budget is spent, its target is reached, or its time is up.
 
-    It derives from `BaseException`, as `KeyboardInterrupt` does, so that an optimizer's `except Exception` lets
-    it through. Code that catches it all the same meets it again at the next evaluation.
+    It derives from `BaseException`, like `KeyboardInterrupt`, so that an optimizer's `except Exception` lets it
+    through. Code that catches it nonetheless meets it again at the next evaluation.
     """
 
 
 @settings(kw_only=True)
 class Limits:
-    """How far one run may go; None means no such limit.
+    """The limits of one run; None means no such limit.
 
     Attributes:
-        evaluations: Evaluations the run may spend. The run ends with `Reason.BUDGET` in the call that spends them.
-        seconds: Wall-clock seconds the run may spend, checked after each evaluation (`Reason.BUDGET`).
-        target_precision: The run ends with `Reason.TARGET` once it is this close to the problem's known optimum.
-        timeout: Hard limit of the run in wall-clock seconds (`Reason.TIMED_OUT`). It also interrupts an optimizer
-            that evaluates nothing, and is meant for hangs, not for budgets.
+        evaluations: Maximum number of evaluations. The run ends with `Reason.BUDGET` in the call that reaches it.
+        seconds: Maximum wall-clock time in seconds, checked after each evaluation (`Reason.BUDGET`).
+        target_precision: The precision at which the run ends with `Reason.TARGET`: the difference to the problem's
+            known optimum.
+        timeout: Hard limit of the run in wall-clock seconds (`Reason.TIMED_OUT`). It also interrupts an optimizer that
+            evaluates nothing, and is meant for hangs, not for budgets.
 
     Raises:
         FieldError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
@@ -58,12 +59,12 @@ class Limits:
     timeout: Annotated[float, real(gt=0)] | None = None
 
     def up_to(self, until: float, axis: Axis) -> Limits:
-        """These limits, with a budget of evaluations or seconds."""
+        """The same limits with a budget of evaluations or seconds."""
         return replace(self, evaluations=int(until)) if axis == "evaluations" else replace(self, seconds=until)
 
 
 def known_optimum(problem: Problem) -> float | None:
-    """The lowest minimized value of a problem, None if it is not known or not finite."""
+    """The lowest minimized value of a problem; None if it is unknown or not finite."""
     if problem.optimum is None or not np.isfinite(problem.optimum):
         return None
     optimum = float(problem.optimum)
@@ -71,7 +72,7 @@ def known_optimum(problem: Problem) -> float | None:
 
 
 def target_of(problem: Problem, limits: Limits, optimum: float | None) -> float | None:
-    """The minimized value at which a run counts as solved, None for never; ValueError if the optimum is unknown."""
+    """The minimized value at which a run counts as solved, or None for never; ValueError if the optimum is unknown."""
     if limits.target_precision is None:
         return None
     if optimum is None:
@@ -83,15 +84,15 @@ def target_of(problem: Problem, limits: Limits, optimum: float | None) -> float 
 
 
 def can_interrupt() -> bool:
-    """Whether an alarm can interrupt the caller: signals reach the main thread alone, and exist on Unix."""
+    """Whether an alarm can interrupt the caller: signals reach only the main thread and exist only on Unix."""
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 class Alarm:
-    """A context in which `ring` is called after `seconds`, in the middle of whatever Python code runs then.
+    """A context in which `ring` is called after `seconds`, in the middle of whatever Python code is running.
 
-    `ring` raises to leave that code. A call into C is interrupted once it returns to Python. The handler and timer
-    of before are put back at the end. `seconds=None`, or more of them than `LONGEST`, never rings.
+    `ring` raises an exception to leave that code. A call into C is interrupted once it returns to Python. The previous
+    handler and timer are restored at the end. With `seconds=None`, or more than `LONGEST`, it never rings.
     """
 
     def __init__(self, seconds: float | None, ring: Callable[[], object]) -> None:
@@ -103,7 +104,7 @@ class Alarm:
     def __enter__(self) -> Alarm:
         if self._seconds is not None:
             handler = signal.signal(signal.SIGALRM, self._strike)
-            self._before = handler, (0.0, 0.0)  # known before the alarm can strike
+            self._before = handler, (0.0, 0.0)  # known before the alarm can fire
             self._armed = True
             self._before = handler, signal.setitimer(signal.ITIMER_REAL, self._seconds, AGAIN)
         return self
@@ -114,11 +115,11 @@ class Alarm:
         self.disarm()
 
     def silence(self) -> None:
-        """Never ring again, but leave handler and timer; for any thread, and inside the interrupted code."""
+        """Stop ringing but leave handler and timer; may be called from any thread and inside the interrupted code."""
         self._armed = False
 
     def disarm(self) -> None:
-        """Never ring again. Calling it twice does no harm."""
+        """Stop ringing. Calling it twice does no harm."""
         self._armed = False
         if self._before is not None:
             handler, timer = self._before

@@ -1,7 +1,8 @@
-"""When to log an optimizer's parameters and the point it would return, and which points to keep.
+"""When to log an optimizer's parameters and its recommendation, and which points to keep.
 
-An optimizer offers its parameters through ``problem.expose`` and its present answer through ``problem.recommend``; a
-`Watch` says at which evaluations they are asked for. Asking costs no evaluation and no time on the run's clock.
+An optimizer offers its parameters through ``problem.expose`` and its current recommendation through
+``problem.recommend``; a `Watch` specifies the evaluations at which they are requested. A request costs no evaluation
+and no time on the run's clock.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from polarbear.validation import Checked, Flag, Positive, settings, whole_number
 
 NEVER = sys.maxsize
 _LONGEST = 500
-"""Characters of an exception that are quoted."""
+"""Maximum number of characters quoted from an exception."""
 
 
 class Refused(BaseException):
-    """An evaluation inside a getter of a parameter. It is not counted, and the row holds NaN."""
+    """Raised by an evaluation inside a parameter's getter. It is not counted, and the row holds NaN."""
 
 
 def _moments(at: Any, name: str) -> tuple[int, ...]:
@@ -64,31 +65,31 @@ def _sampling(points: Any, name: str) -> int:
 
 @settings(kw_only=True)
 class Watch:
-    """When an optimizer's parameters and recommendations are logged, and which.
+    """When to log an optimizer's parameters and recommendations, and which ones.
 
-    A row is logged when any of the moments below has come. Each evaluation is followed by a look: the optimizer is
-    asked before it learns the value, so that a row tells what it was when it chose the point. Within a batch nothing
-    can be asked; rows due there are logged after it, all with the same values, each under the evaluation at which it
-    was due. Evaluations of constraints alone count and are looked at as well.
+    A row is logged at each of the moments specified below. Parameters are requested after an evaluation but before the
+    optimizer learns its value, so that a row describes the state in which the optimizer chose the point. Within a batch
+    nothing can be requested; rows due there are logged after it, all with the same values, each under the evaluation at
+    which it was due. Evaluations of constraints alone are counted and logged as well.
 
     Attributes:
-        on_improvement: Log each evaluation that improves the recorded value.
+        on_improvement: Whether to log each evaluation that improves the recorded value.
         every: Log each evaluation whose number is a multiple of this.
-        at: Log these evaluations; kept in increasing order.
-        per_decade: Log so many evaluations in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
-        targets_per_decade: Log the evaluation at which the precision, the recorded value less the known optimum,
-            first reaches a further target 10^(i/n). The first evaluation reaches all the targets it has met.
-        parameters: Which of the exposed parameters are logged, in this order; None for all but those that are exposed
-            on request, such as ``eigenvalue_1``. One that is never exposed has NaN throughout. In a name with ``*``
-            that stands for anything: ``"eigenvalue_*"`` for all that are exposed and begin so.
-        recommendations: Log the value of the point that the optimizer recommends, as the parameter
-            ``"recommendation"``: the value a run is judged by, without noise, minimized; with several objectives the
-            indicator of the recommended points alone.
+        at: Numbers of evaluations to log, kept in increasing order.
+        per_decade: Number of evaluations to log in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
+        targets_per_decade: Log the evaluation at which the precision, the recorded value minus the known optimum, first
+            reaches another of the targets 10^(i/n). The first evaluation reaches all the targets it meets.
+        parameters: The exposed parameters to log, in this order; None for all except those exposed on request only,
+            such as ``eigenvalue_1``. A parameter that is never exposed has NaN throughout. In a name, ``*`` stands for
+            anything: ``"eigenvalue_*"`` for all exposed names that begin like this.
+        recommendations: Whether to log the value of the recommended point as the parameter ``"recommendation"``: the
+            minimized, noise-free value by which a run is judged; with several objectives, the indicator of the
+            recommended points alone.
         points: Keep the points of evaluations whose number is a multiple of this, with their values, as `Run.samples`;
-            1 or ``"all"`` for all of them. It needs no moment. The best point is kept in any case.
+            1 or ``"all"`` for all of them. No moment is needed. The best point is kept in any case.
 
     Raises:
-        FieldTypeError: If an attribute is of the wrong type.
+        FieldTypeError: If an attribute has the wrong type.
         FieldError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
     """
 
@@ -112,7 +113,7 @@ class Watch:
             raise ValueError("watch names nothing to log; give parameters, or recommendations=True")
 
     def due_after(self, evaluations: int) -> int:
-        """The next evaluation that is due for its number alone; `sys.maxsize` if there is none."""
+        """The next evaluation that is due by its number alone; `sys.maxsize` if there is none."""
         due = list(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
         if self.every:
             due.append((evaluations // self.every + 1) * self.every)
@@ -122,21 +123,21 @@ class Watch:
 
 
 class Log:
-    """The rows of one run.
+    """The logged rows of one run.
 
     Args:
         watch: When and what to log.
         optimum: The lowest minimized value, if it is known.
-        judge: The minimized value of a recommended point; it raises for what is no point.
-        secret: Ask at every evaluation, whether a row is due or not, where rows depend on values that the optimizer
-            must not learn: otherwise being asked would tell it that the value without noise has improved.
+        judge: A function that returns the minimized value of a recommended point and raises for anything else.
+        secret: Whether to make requests at every evaluation, even if no row is due. This is needed if rows depend on
+            values that the optimizer must not learn: a request would tell it that the noise-free value has improved.
 
     Attributes:
-        next: The next evaluation that is due for its number alone.
-        every_time: Whether `look` has to be called at each evaluation.
+        next: The next evaluation that is due by its number alone.
+        every_time: Whether `look` must be called at each evaluation.
 
     Raises:
-        ValueError: If there are to be targets and the optimum is unknown.
+        ValueError: If `watch` has targets and the optimum is unknown.
     """
 
     __slots__ = ("_chosen", "_failures", "_getters", "_judge", "_level", "_note", "_optimum", "_recommends", "_rows",
@@ -159,11 +160,11 @@ class Log:
         self.every_time = secret and (watch.on_improvement or watch.targets_per_decade is not None)
 
     def look(self, evaluations: int, improvements: Sequence[tuple[int, float, float]]) -> None:
-        """Log what has become due.
+        """Log whatever has become due.
 
         Args:
-            evaluations: How many were made.
-            improvements: Number, seconds and minimized value of each one since the last look.
+            evaluations: Number of evaluations made.
+            improvements: Number, seconds and minimized value of each improvement since the last call.
         """
         due: set[int] = set()
         while self.next <= evaluations:
@@ -176,7 +177,7 @@ class Log:
             self._take(sorted(due))
 
     def parameters(self) -> Parameters | None:
-        """The rows; None if there is none, or nothing to show in them."""
+        """The rows; None if there are none, or they contain nothing."""
         names = [*self._names()]
         if self._watch.recommendations:
             names.append(RECOMMENDATION)
@@ -188,7 +189,7 @@ class Log:
 
     @property
     def note(self) -> str:
-        """What could not be logged, for people; empty if nothing was wrong."""
+        """A message on what could not be logged; empty if nothing was wrong."""
         notes: list[str] = []
         if missing := [name for name in self._watch.parameters or () if not self._matches(name)]:
             usual = self._usual()
@@ -201,7 +202,7 @@ class Log:
         return "; ".join(f"watch: {note}" for note in notes)
 
     def offer(self, name: str, getter: Callable[[], Any]) -> None:
-        """Register a parameter; it replaces one of the same name."""
+        """Register a parameter, which replaces one of the same name."""
         self._getters[name] = getter
         self._chosen = None
 
@@ -210,15 +211,15 @@ class Log:
         self._recommends = getter
 
     def _usual(self) -> list[str]:
-        """The exposed parameters that are logged unless others are named."""
+        """The exposed parameters that are logged by default."""
         return [name for name, getter in self._getters.items() if not getattr(getter, "on_request", False)]
 
     def _matches(self, name: str) -> list[str]:
-        """The exposed parameters that a name of the watch stands for."""
+        """The exposed parameters that match a name of the watch."""
         return [exposed for exposed in self._getters if exposed == name or ("*" in name and fnmatchcase(exposed, name))]
 
     def _names(self) -> tuple[str, ...]:
-        """The parameters to log, in order; exposed or, if they are named, not."""
+        """The parameters to log, in order; named ones are included even if they are not exposed."""
         if self._chosen is None:
             names = self._watch.parameters
             if names is None:
@@ -242,7 +243,7 @@ class Log:
             if name in self._getters:
                 row[name] = self._answer(f"parameter {name!r}", self._getters[name], _number, numbers)
         if self._watch.recommendations and self._recommends is not None:
-            judge = self._judge if numbers else _unread  # no row is due: only ask
+            judge = self._judge if numbers else _unread  # no row is due: the request is enough
             row[RECOMMENDATION] = self._answer("the recommendation", self._recommends, judge, numbers)
         self._rows.update(dict.fromkeys(numbers, row))
 
@@ -250,7 +251,7 @@ class Log:
         try:
             value = read(getter())
             problem = "is NaN" if value != value else ""
-        except (Exception, Refused) as error:  # noqa: BLE001 - what logging meets must not end the run
+        except (Exception, Refused) as error:  # noqa: BLE001 - an error in logging must not end the run
             value, problem = math.nan, f"raised {described(error)[:_LONGEST]}"
         if problem and numbers:
             self._failures += len(numbers)
@@ -291,7 +292,7 @@ def _next_on_log_scale(evaluations: int, per_decade: int) -> int:
 
 
 def _level(precision: float, per_decade: int) -> int:
-    """The most difficult target a precision has reached: the smallest i with precision <= 10^(i/per_decade)."""
+    """The hardest target that a precision has reached: the smallest i with precision <= 10^(i/per_decade)."""
     if not 0 < precision < math.inf:
         return -NEVER if precision <= 0 else NEVER
     i = math.ceil(per_decade * math.log10(precision))
@@ -320,5 +321,5 @@ def _unread(point: Any) -> float:  # noqa: ARG001 - stands in for a judge
 
 
 def is_scalar_array(result: Any) -> bool:
-    """Whether it is a NumPy array or scalar that holds one real number."""
+    """Whether `result` is a NumPy array or scalar that holds one real number."""
     return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"

@@ -1,4 +1,4 @@
-"""What is behind a `WorkerPool`: a queue, and for each worker process a thread that hands it calls and buries it."""
+"""The implementation of `WorkerPool`: a queue, and for each worker process a thread that feeds and reaps it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from polarbear.experiment.process import (
 )
 
 FAREWELL = 5.0
-"""Seconds a worker has to end by itself once its input is closed."""
+"""Seconds that a worker has to end by itself once its input is closed."""
 STARTS = 3
-"""How many workers in a row may die before they come up until the queued calls are given up."""
+"""Number of workers in a row that may die during startup before the queued calls are given up."""
 
 
 class Call(NamedTuple):
-    """A submitted call: where its answer goes, and its pickled function and arguments."""
+    """A submitted call: the future for its result, and its pickled function and arguments."""
 
     future: Future[Any]
     payload: bytes
@@ -37,14 +37,14 @@ class Manager:
     """Owns the queue and the workers of a pool.
 
     Args:
-        workers: How many worker processes there may be.
-        allowed: Seconds a call may take before its worker is killed.
+        workers: Maximum number of worker processes.
+        allowed: Seconds that a call may take before its worker is killed.
         pinned: As for `WorkerPool`.
         confinement: As for `WorkerPool`.
         preload: As for `WorkerPool`.
 
     Attributes:
-        crowded: For each worker why it has no core of its own; empty if it has, or is not to have one.
+        crowded: For each worker, the reason why it has no core of its own; empty if it has one or is not pinned.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Manager:
         self._failed_starts = 0
         self._closed = False
 
-    # For any thread
+    # Called from any thread
 
     def put(self, call: Call) -> None:
-        """Queue a call; RuntimeError once closed, WorkersUnavailable without a thread for a worker."""
+        """Queue a call; RuntimeError once closed, WorkersUnavailable if no thread can be started for a worker."""
         with self._changed:
             if self._closed:
                 raise RuntimeError("the worker pool was shut down; it accepts no more calls")
@@ -86,7 +86,7 @@ class Manager:
             thread.start()
         except RuntimeError as error:
             if self._threads:
-                return  # the others do its work
+                return  # the other threads do its work
             raise WorkersUnavailable(
                 f"no worker process can be managed: {error}; raise the limit on processes (ulimit -u), or end other "
                 "programs"
@@ -94,7 +94,7 @@ class Manager:
         self._threads[number] = thread
 
     def kill(self, futures: set[Future[Any]] | None) -> None:
-        """Cancel these calls (None: all) and kill the workers busy with them."""
+        """Cancel the given calls, or all if None, and kill the workers busy with them."""
         with self._changed:
             self._cancel(lambda future: futures is None or future in futures)
             for worker, future in self._busy.items():
@@ -102,7 +102,7 @@ class Manager:
                     worker.kill()
 
     def close(self, *, cancel: bool) -> None:
-        """Accept no more calls; `cancel` those that have not begun."""
+        """Accept no more calls, and with `cancel`, cancel those that have not begun."""
         with self._changed:
             self._closed = True
             if cancel:
@@ -125,15 +125,15 @@ class Manager:
                 thread.join(timeout)
 
     def abandon(self) -> None:
-        """End everything at once: the pool is gone, or the interpreter ends."""
+        """End everything immediately, when the pool is garbage-collected or the interpreter exits."""
         self.close(cancel=True)
         self.kill(None)
         self.join(FAREWELL)
 
-    # For the workers' threads
+    # Called from the workers' threads
 
     def _serve(self, number: int) -> None:
-        """Keep a worker process, one after another, as long as there are calls."""
+        """Keep a worker process running, replaced if it ends, as long as there are calls."""
         worker: WorkerProcess | None = None
         try:
             while (calls_wait := self._wait()) is not None:
@@ -152,13 +152,13 @@ class Manager:
                     self._give_up("the worker pool ended")
 
     def _wait(self) -> bool | None:
-        """Whether calls are waiting, at the latest after `POLL` seconds; None once no more can come."""
+        """Wait up to `POLL` seconds and return whether calls are waiting; None once no more can come."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closed, POLL)
             return bool(self._queue) or (None if self._closed else False)
 
     def _start(self, number: int) -> WorkerProcess | None:
-        """A worker process that has come up; None if it did not."""
+        """A worker process that has started up; None if it failed to."""
         with self._changed:
             self._up.discard(number)
         try:
@@ -167,7 +167,7 @@ class Manager:
             with self._changed:
                 if not self._up:
                     self._give_up(f"no worker process could be started: {error}")
-            time.sleep(POLL)  # another one may end meanwhile
+            time.sleep(POLL)  # another process may end meanwhile
             return None
         try:
             crowded = worker.receive().decode()
@@ -184,7 +184,7 @@ class Manager:
         return worker
 
     def _execute_next(self, worker: WorkerProcess) -> bool:
-        """Have a worker answer the next call, if one is left; False if the worker ended."""
+        """Let a worker answer the next call, if one is left; return False if the worker ended."""
         with self._changed:
             if (call := self._next()) is None:
                 return True

@@ -1,6 +1,6 @@
-"""What the optimizer observes of a problem, where it differs from the value that the run is judged by.
+"""What the optimizer observes of a problem, where it differs from the value by which the run is judged.
 
-All of it is minimized: a maximization problem enters with its signs flipped.
+All values are minimized: a maximization problem enters with flipped signs.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from polarbear.problems import Problem, Trial
 
 OBJECTIVE = "the objective"
-"""What a user's function is called in messages."""
+"""The name of a user's function in messages."""
 
 
 def is_plain(problem: Problem) -> bool:
-    """Whether the optimizer observes the value that the run is judged by, a single number."""
+    """Whether the optimizer observes the value by which the run is judged, a single number."""
     return traits_of(problem).objectives == 1 and _own_trial(problem) is None
 
 
 def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
     """A run's view of a problem, minimized.
 
-    A problem of several objectives is judged by the indicator I_HV+ of all points so far, between its points `ideal`
-    and `nadir`, (k,) each. Any other problem is judged by its own trial, or by its value.
+    A problem with several objectives is judged by the indicator I_HV+ of all points so far, between its attributes
+    `ideal` and `nadir`, (k,) each. Any other problem is judged by its own trial, or by its value.
 
     Args:
         problem: The problem.
-        noise: Where the trial's chance comes from.
+        noise: The random generator of the trial.
 
     Raises:
-        AttributeError: If a problem of several objectives has no `ideal` or `nadir`.
+        AttributeError: If a problem with several objectives has no `ideal` or `nadir`.
         TypeError: If a problem has constraints and its trial has none.
-        ValueError: If there is a trial and no `noise` for it; or if a problem of several objectives has a trial: how
-            to judge it is not defined.
+        ValueError: If there is a trial but no `noise` for it; or if a problem with several objectives has a trial, for
+            which it is undefined how to judge it.
     """
     several = traits_of(problem).objectives > 1
     start = _own_trial(problem)
@@ -57,10 +57,10 @@ def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
 
 
 def judge(problem: Problem) -> Callable[[Any], float]:
-    """A function that returns the value a recommended point is judged by, minimized and without noise.
+    """A function that returns the minimized, noise-free value by which a recommended point is judged.
 
-    It takes a (d,) point, or with several objectives also (m, d) points, and raises a ValueError for anything else.
-    It evaluates `problem`: where that counts or remembers evaluations, give a copy.
+    It accepts a (d,) point, or with several objectives also (m, d) points, and raises a ValueError for anything else.
+    It evaluates `problem`: if that counts or remembers evaluations, pass a copy.
     """
     several = traits_of(problem).objectives > 1
     trial = None if several else trial_of(problem, np.random.default_rng(0))
@@ -86,7 +86,7 @@ def _own_trial(problem: Any) -> Callable[[np.random.Generator], Trial] | None:
 
 
 def negated(raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`raw` with its sign flipped; a result without a sign is passed on, for the caller to refuse."""
+    """`raw` with its sign flipped; a result that cannot be negated is passed on for the caller to refuse."""
 
     def negated(x: Any) -> Any:
         value = raw(x)
@@ -102,9 +102,9 @@ _negative = negated(lambda value: value)
 
 
 class Indicated:
-    """Several objectives: the optimizer observes all of them, the run is judged by I_HV+ of the points so far.
+    """A problem with several objectives: the optimizer observes all of them, and I_HV+ of the points judges the run.
 
-    Points with an objective that is not finite are no part of the archive.
+    Points with a non-finite objective value are not added to the archive.
     """
 
     def __init__(self, problem: Any) -> None:
@@ -116,12 +116,12 @@ class Indicated:
         self._indicator = HypervolumeIndicator(*ends)
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, float]:
-        """Evaluate a (d,) point: its (k,) objectives, and the indicator with it."""
+        """Evaluate a point (d,): its objectives (k,), and the indicator including it."""
         objectives = self._checked(self._problem.raw(x), (self._objectives,))
         return objectives, self._add(x, objectives)
 
     def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points: their (m, k) objectives, and the (m,) indicator after each."""
+        """Evaluate points (m, d): their objectives (m, k), and the indicator after each (m,)."""
         objectives = self._checked(self._problem(points), (len(points), self._objectives))
         return objectives, np.array(list(map(self._add, points, objectives)), dtype=np.float64)
 
@@ -146,7 +146,7 @@ class Indicated:
 
 
 class Constrained:
-    """A trial that knows which points were evaluated last: their constraints are free."""
+    """A trial that remembers the points evaluated last, whose constraints cost no evaluation."""
 
     def __init__(self, trial: Trial, problem: Problem) -> None:
         self._trial, self._name, self._count = trial, problem.name, traits_of(problem).constraints
@@ -182,12 +182,12 @@ class Constrained:
         self._known = np.array(points, dtype=np.float64, ndmin=2)
 
     def knows(self, x: FloatArray) -> bool:
-        """Whether a (d,) point is among the last."""
+        """Whether a point (d,) is among those evaluated last."""
         return bool((self._known == x).all(axis=1).any())
 
 
 class _Same:
-    """The optimizer observes the value that the run is judged by."""
+    """A trial in which the optimizer observes the value by which the run is judged."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._minimize = problem, problem.minimize
@@ -204,7 +204,7 @@ class _Same:
 
 
 class _Negated:
-    """A trial of a maximization problem."""
+    """A trial of a maximization problem, with flipped signs."""
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial

@@ -1,4 +1,4 @@
-"""The points that a run keeps: the best one, and evaluated ones if a `Watch` asks for them."""
+"""The points that a run keeps: the best one, and sampled ones if a `Watch` requests them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from polarbear.records import FloatArray, Samples
 
 
 class Points:
-    """The best point of a run, and those it samples.
+    """The best point of a run, and the sampled ones.
 
-    An alarm may end the run between any two lines: points that are kept incompletely then are ignored.
+    An alarm may end the run between any two lines; points that are stored incompletely at that moment are ignored.
 
     Args:
         dimension: Number of variables.
-        watch: Tells which evaluations are sampled, if they give a value; None: none.
+        watch: Determines which evaluations are sampled, if they return a value; None for no sampling.
 
     Attributes:
-        every: Evaluations whose number is a multiple of this are sampled; None: none.
+        every: Evaluations whose number is a multiple of this are sampled; None for no sampling.
     """
 
     __slots__ = ("_best", "_dimension", "_numbers", "_points", "_values", "every")
@@ -33,15 +33,15 @@ class Points:
         self._numbers, self._points, self._values = array("q"), array("d"), array("d")
 
     def improve(self, number: int, x: Any) -> None:
-        """Keep a copy of the point that improves the recorded value; call it before the improvement is entered."""
+        """Keep a copy of the point that improves the recorded value; call it before the improvement is recorded."""
         self._best = (*self._best[-1:], (number, np.array(x, dtype=np.float64)))
 
     def best(self, number: int) -> FloatArray | None:
-        """The (d,) point of the improvement that was entered last, by its number; None if there is none."""
+        """The point (d,) of the improvement that was recorded last, given its number; None if there is none."""
         return next((x for improvement, x in self._best if improvement == number), None)
 
     def next_after(self, number: int) -> int:
-        """The next evaluation that is sampled; `sys.maxsize` if none is."""
+        """The next evaluation that is sampled; `sys.maxsize` if there is none."""
         return NEVER if self.every is None else (number // self.every + 1) * self.every
 
     def sample(self, number: int, x: Any, value: float) -> None:
@@ -49,11 +49,11 @@ class Points:
         if self.every is not None and number % self.every == 0:
             self._points.frombytes(np.asarray(x, dtype=np.float64).tobytes())
             self._values.append(value)
-            self._numbers.append(number)  # last: it counts what is whole
+            self._numbers.append(number)  # last, since it counts the complete entries
 
     @property
     def samples(self) -> Samples | None:
-        """What was sampled; None if nothing was."""
+        """The sampled points; None if there are none."""
         count = len(self._numbers)
         if not count:
             return None

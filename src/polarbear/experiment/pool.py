@@ -1,8 +1,8 @@
-"""Our own worker processes behind the `concurrent.futures.Executor` interface.
+"""Worker processes behind the `concurrent.futures.Executor` interface.
 
-The standard process pool gives up all its work when one worker dies, cannot end a call that hangs, and needs the
-user's script to be importable. Here each worker is a process of its own behind two pipes: when one dies, its call
-alone is lost and another worker takes its place.
+The standard process pool gives up all its work when one worker dies, cannot end a call that hangs, and requires the
+user's script to be importable. Here each worker is a separate process behind two pipes: when one dies, only its call is
+lost, and another worker takes its place.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 GRACE = 10.0
-"""Seconds a call may go on after its time limit, so that it can end by itself, before its worker is killed."""
+"""Seconds that a call has after its time limit to end by itself before its worker is killed."""
 
 
 class WorkerPool(Executor):
-    """Runs calls in worker processes of its own, one thread each.
+    """Runs calls in worker processes with one thread each.
 
-    Workers start when first needed and load no script of the user's: functions and classes of ``__main__`` travel by
-    value, so no ``if __name__ == "__main__"`` is needed. What workers print goes to standard error.
+    Workers start when first needed and do not import the user's script: functions and classes of ``__main__`` are sent
+    by value, so no ``if __name__ == "__main__"`` is needed. What workers print goes to standard error.
 
     Args:
-        workers: How many processes; None for as many as cores may be kept busy.
-        timeout: Seconds after which a call should have ended, None for no limit. A call that goes on for `grace`
-            seconds more loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
+        workers: Number of processes; None for the number of cores that may be kept busy.
+        timeout: Seconds after which a call should have ended; None for no limit. A call that goes on for `grace` more
+            seconds loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
         grace: See `timeout`.
-        pinned: Pin each worker to a core that no pinned worker of this user holds, in any pool, where the system
-            allows it; for runs measured in seconds. A worker that starts when none is free runs on any core, and
-            `crowded` says so.
-        confinement: What is taken from each worker; None: nothing.
-        preload: Modules that a worker imports before it takes calls, so that no call's time is spent on that.
+        pinned: Whether to pin each worker to a core that no pinned worker of this user holds, in any pool, where the
+            system allows it; for runs measured in seconds. A worker that starts when none is free runs on any core,
+            and `crowded` gives the reason.
+        confinement: Restrictions on each worker; None for no restrictions.
+        preload: Modules that a worker imports before it accepts calls, so that no call's time is spent on that.
 
     Raises:
         ValueError: If `workers` is below 1 or a time is not positive.
@@ -77,17 +77,17 @@ class WorkerPool(Executor):
 
     @property
     def crowded(self) -> str:
-        """Why a worker has no core of its own; empty if all have one, or need none."""
+        """The reason why a worker has no core of its own; empty if all have or need none."""
         return next(filter(None, self._manager.crowded), "")
 
     def warn_beforehand(self) -> None:
-        """Warn if the machine has too few cores for the workers, or others use them (`OversubscriptionWarning`)."""
+        """Warn if the machine has too few free cores for the workers (`OversubscriptionWarning`)."""
         if why := oversubscription(self.workers):
             self._warned = True
             warnings.warn(why, OversubscriptionWarning, stacklevel=5)
 
     def warn_if_crowded(self) -> None:
-        """Warn if a worker found no core for itself (`OversubscriptionWarning`); once, and not after the one above."""
+        """Warn if a worker found no free core (`OversubscriptionWarning`); once, and not after `warn_beforehand`."""
         if self.crowded and not self._warned:
             self._warned = True
             why = f"{self.crowded}: runs slow each other down and their seconds mean little"
@@ -97,8 +97,8 @@ class WorkerPool(Executor):
         """Queue ``fn(*args, **kwargs)``.
 
         Returns:
-            Its future. Besides what the call raises, its exception may be a `WorkerDied`, a `WorkerTimedOut`, or what
-            pickling the call or its result raised.
+            The call's future. Apart from what the call raises, its exception may be a `WorkerDied`, a `WorkerTimedOut`,
+            or whatever pickling the call or its result raised.
 
         Raises:
             RuntimeError: After `shutdown`.
@@ -120,15 +120,15 @@ class WorkerPool(Executor):
         return future
 
     def kill(self, futures: Collection[Future[Any]] | None = None) -> None:
-        """Cancel these calls, all by default, and kill the workers busy with them; the pool remains usable."""
+        """Cancel the given calls, by default all, and kill the workers busy with them; the pool remains usable."""
         self._manager.kill(None if futures is None else set(futures))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accept no more calls and end the workers once the accepted ones are done.
 
         Args:
-            wait: Return only when every worker has ended.
-            cancel_futures: Cancel the calls that have not begun.
+            wait: Whether to return only when every worker has ended.
+            cancel_futures: Whether to cancel the calls that have not begun.
         """
         self._manager.close(cancel=cancel_futures)
         if wait:
@@ -137,6 +137,6 @@ class WorkerPool(Executor):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if kind is not None and not issubclass(kind, Exception):  # Ctrl-C: do not wait for what is running
+        if kind is not None and not issubclass(kind, Exception):  # Ctrl-C: do not wait for running calls
             self.kill()
         self.shutdown(wait=True, cancel_futures=kind is not None)

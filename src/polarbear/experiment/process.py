@@ -30,14 +30,14 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-"""One thread per worker: BLAS threads of several busy processes slow each other down many times over."""
+"""One thread per worker: BLAS threads of several busy processes slow each other down considerably."""
 
 POLL = 0.5
-"""Seconds between looks for workers that died while a child of theirs holds the pipe open."""
+"""Seconds between checks for workers that died while a child of theirs holds the pipe open."""
 MOMENT = 1.0
 """Seconds within which a signal meant for all processes of a job reaches the last of them."""
 _EXITING = 0x4
-"""Linux's flag of a process that is about to end."""
+"""Linux's flag for a process that is about to exit."""
 _BOOT = (
     "import sys; driver, core, memory, preload, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # Ctrl-C is for the driver to handle
@@ -46,10 +46,10 @@ _BOOT = (
 
 
 class WorkerError(RuntimeError):
-    """A call was lost with its worker.
+    """A call that was lost with its worker.
 
     Attributes:
-        seconds: How long the worker process had the call; 0 if that is not known.
+        seconds: Seconds for which the worker process had the call; 0 if unknown.
         terminated: Whether the worker process was ended by SIGTERM, which may have been meant for all processes.
     """
 
@@ -62,14 +62,14 @@ class WorkerDied(WorkerError):  # noqa: N818 - states what happened
 
 
 class WorkersUnavailable(BrokenExecutor):
-    """No worker process comes up, so that no call can be answered."""
+    """No worker process starts up, so that no call can be answered."""
 
 
 class WorkerTimedOut(WorkerError):  # noqa: N818 - states what happened
     """The worker process of a call was killed because the call did not end in time."""
 
 
-class RemoteTraceback(Exception):  # noqa: N818 - carries a text, as the cause of the error itself
+class RemoteTraceback(Exception):  # noqa: N818 - carries text, as the cause of the error itself
     """The traceback of an exception in a worker."""
 
     def __str__(self) -> str:
@@ -77,23 +77,23 @@ class RemoteTraceback(Exception):  # noqa: N818 - carries a text, as the cause o
 
 
 class WorkerProcess:
-    """A worker process, as the thread sees it that serves it.
+    """A worker process as seen by the thread that serves it.
 
     Args:
-        pinned: Whether it keeps to a core that no other such worker of the user's holds.
-        confinement: What is taken from it.
-        preload: Modules that it imports before it takes calls.
+        pinned: Whether it is pinned to a core that no other pinned worker of this user holds.
+        confinement: Restrictions on the process.
+        preload: Modules that it imports before it accepts calls.
 
     Attributes:
         killed: Whether it was killed on request.
-        leaving: Whether its last answer was its very last.
+        leaving: Whether its last answer was its final one.
     """
 
     def __init__(self, *, pinned: bool, confinement: Confinement | None = None, preload: tuple[str, ...] = ()) -> None:
         path = [str(Path(entry).absolute()) for entry in sys.path]
         inside = confinement.inside if confinement else ()
         memory = str(confinement.memory if confinement else 0)
-        driver = str(0 if inside else os.getpid())  # a command in between may be the parent
+        driver = str(0 if inside else os.getpid())  # the command in between may be the parent
         arguments = (driver, FREE_CORE if pinned else "", memory, " ".join(preload))
         self._folder = confinement.folder() if confinement else None
         self._process = subprocess.Popen(
@@ -115,14 +115,14 @@ class WorkerProcess:
         self._hung_up = self.killed = self.leaving = False
 
     def ask(self, call: bytes, deadline: float) -> bytes:
-        """Its answer to a call.
+        """The worker's answer to a call.
 
         Raises:
-            EOFError: If it ends before, or closes its pipes.
-            TimeoutError: If there is no answer at `deadline`, a `time.monotonic()`.
+            EOFError: If the worker ends before it answers, or closes its pipes.
+            TimeoutError: If there is no answer by `deadline`, a `time.monotonic()`.
         """
         rest = memoryview(LENGTH.pack(len(call)) + call)
-        with suppress(BrokenPipeError):  # reading tells
+        with suppress(BrokenPipeError):  # reading will reveal it
             while rest:
                 try:
                     rest = rest[os.write(self._calls.fileno(), rest) :]
@@ -135,7 +135,7 @@ class WorkerProcess:
         return answer
 
     def receive(self, deadline: float = inf) -> bytes:
-        """The next frame that it writes; errors as for `ask`."""
+        """The next frame that the worker writes; raises as `ask`."""
         buffer = self._buffer
         while len(buffer) < (end := LENGTH.size + (LENGTH.unpack_from(buffer)[0] if len(buffer) >= LENGTH.size else 0)):
             self._await(self._news, deadline)
@@ -148,7 +148,7 @@ class WorkerProcess:
         return frame
 
     def _await(self, poll: select.poll, deadline: float) -> None:
-        """Wait for a pipe, and notice a death also while a child of its holds the pipe open."""
+        """Wait for a pipe, and notice the worker's death even while a child of its holds the pipe open."""
         while not poll.poll(1000 * max(0.0, min(POLL, deadline - time.monotonic()))):
             if self.has_ended() and not poll.poll(0):
                 raise EOFError
@@ -156,11 +156,11 @@ class WorkerProcess:
                 raise TimeoutError
 
     def has_ended(self) -> bool:
-        """Whether the process has ended. It stays a zombie, so that its group can still be named safely."""
+        """Whether the process has ended. It stays a zombie, so that its group can still be addressed safely."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def dismiss(self, seconds: float) -> None:
-        """Let it end by itself within some seconds, and bury it."""
+        """Let the worker end by itself within some seconds, and reap it."""
         with suppress(BrokenPipeError):
             self._calls.close()
         with suppress(EOFError, TimeoutError):
@@ -169,11 +169,11 @@ class WorkerProcess:
 
     @property
     def terminated(self) -> bool:
-        """Whether it was ended by SIGTERM, once it is buried."""
+        """Whether the worker was ended by SIGTERM; known once it is reaped."""
         return self._process.returncode == -signal.SIGTERM
 
     def kill(self) -> None:
-        """Kill it with all its children, on request; for any thread, as long as it is not buried."""
+        """Kill the worker with all its children, on request; for any thread, as long as it is not reaped."""
         self.killed = True
         self._kill_group()
 
@@ -182,7 +182,7 @@ class WorkerProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def bury(self) -> str:
-        """Kill it with all its children if it still lives, and tell how it ended."""
+        """Kill the worker with all its children if it is still alive, reap it, and return how it ended."""
         self._kill_group()
         status = self._process.wait()
         for pipe in (self._calls, self._answers):
@@ -201,7 +201,7 @@ class WorkerProcess:
 
 
 def _goes_on(process: int) -> bool:
-    """Whether a process lives and is not about to end; False outside Linux, which has no flag for that."""
+    """Whether a process is alive and not about to exit; False outside Linux, where no flag says so."""
     try:
         stat = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
@@ -211,12 +211,12 @@ def _goes_on(process: int) -> bool:
 
 
 def settle(future: Future[Any], frame: bytes) -> None:
-    """Give a future its result or exception."""
+    """Set the result or exception of a future."""
     try:
         fine, value, trace = pickle.loads(frame)
         if not fine:
             value.__cause__ = RemoteTraceback(trace)
-    except Exception as error:  # noqa: BLE001 - what a worker's answer raises here belongs to its future
+    except Exception as error:  # noqa: BLE001 - an exception from a worker's answer belongs to its future
         future.set_exception(error)
         return
     if fine:

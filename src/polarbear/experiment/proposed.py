@@ -1,4 +1,4 @@
-"""Proposed code, which nobody has read: it runs in confined worker processes alone."""
+"""Proposed code, which nobody has read and which runs in confined worker processes only."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from polarbear.problems import FunctionProblem
 from polarbear.records import Reason, RunKey
 
 ENTRY = "optimize"
-"""The function that proposed code defines."""
+"""The name of the function that proposed code must define."""
 LONGEST_CODE = 100_000
-"""Characters of code that are taken."""
+"""Maximum number of characters of code."""
 _TOLD = 200
-"""How many characters of what code prints are told."""
+"""Maximum number of characters reported of what code prints."""
 _TRIED = 50
-"""Evaluations of the first run of proposed code."""
+"""Number of evaluations in the first run of proposed code."""
 
 
 @dataclass(frozen=True)
 class ProposedCode:
-    """An optimizer that is proposed code; it runs in confined worker processes alone.
+    """An optimizer given as proposed code, which runs in confined worker processes only.
 
     Attributes:
         code: The code, which defines ``optimize(problem, rng)``.
-        name: Its name.
+        name: The optimizer's name.
     """
 
     code: str
     name: str
 
     def __call__(self, problem: Any, rng: np.random.Generator) -> object:
-        """Execute the code, which is nothing but text until then, and what it defines. Its output is thrown away.
+        """Execute the code, which is mere text until then, and the function it defines. Its output is discarded.
 
         Raises:
-            RuntimeError: If this process is no confined worker.
+            RuntimeError: If this process is not a confined worker.
         """
         if not confined():
             raise RuntimeError(
@@ -57,7 +57,7 @@ class ProposedCode:
 
 
 class _Sink(io.TextIOBase):
-    """Takes what code prints, and keeps the beginning."""
+    """Collects what code prints and keeps the beginning."""
 
     def __init__(self) -> None:
         self.begins = ""
@@ -76,19 +76,19 @@ def _compiled(code: str, name: str) -> Any:
 
 
 def _defined(code: str, name: str) -> Any:
-    """What the code defines under the name `ENTRY`; executed anew for each run, so that runs share nothing."""
+    """The function that the code defines as `ENTRY`; executed anew for each run, so that runs share nothing."""
     namespace: dict[str, Any] = {"__name__": f"proposed_{name}"}
     exec(_compiled(code, name), namespace)  # noqa: S102 - what this module is for; `confined` is checked before
     return namespace[ENTRY]
 
 
 def inspect_code(code: str, name: str, imports: Collection[str], timeout: float) -> dict[str, str]:
-    """Inspect proposed code in a confined worker: parse it, look at its imports, and try it on a sphere.
+    """Inspect proposed code in a confined worker: parse it, check its imports, and try it on a sphere.
 
-    Looking at imports finds those that are written down, not those that code hides.
+    Checking imports finds those that are written out, not those that the code hides.
 
     Returns:
-        ``wrong``: what is wrong with it, empty if nothing is found; ``printed``: how what it prints begins.
+        ``wrong``: what is wrong with the code, empty if nothing is found; ``printed``: the beginning of its output.
     """
     if not confined():
         raise RuntimeError("proposed code is inspected in confined worker processes alone")
@@ -147,7 +147,7 @@ def _unreadable(code: str, name: str, imports: Collection[str]) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """The modules that import statements name; of relative ones the dots."""
+    """The modules named in import statements; relative ones with their dots."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,10 +1,9 @@
-"""The function an optimizer calls instead of the problem: it counts, keeps improvements and stops the run.
+"""The function that an optimizer calls instead of the problem: it counts, keeps improvements and stops the run.
 
-The optimizer is handed a plain function that carries the attributes of an `optimizers.Objective`. A function is
-chosen over an object with `__call__` because Python calls it about 0.1 µs faster; the evaluation that brings no
-improvement and meets no limit touches three attributes and no clock. `python -m benchmarks.recorder` measures it.
-Runs that are watched, and problems where the optimizer observes another value than is recorded, take a second, slower
-function.
+The optimizer is given a plain function that carries the attributes of an `optimizers.Objective`. A function is
+preferred to an object with `__call__` because Python calls it about 0.1 µs faster; an evaluation without improvement
+that meets no limit touches three attributes and no clock. `python -m benchmarks.recorder` measures it. Runs that are
+watched, and problems where the optimizer observes a value other than the recorded one, take a second, slower function.
 """
 
 from __future__ import annotations
@@ -32,37 +31,37 @@ if TYPE_CHECKING:
 UNLIMITED = sys.maxsize
 INFINITY = float("inf")
 REFUSALS = 1000
-"""Calls refused after the stop until `Recorder.unheeded` is called."""
+"""Number of calls refused after the stop before `Recorder.unheeded` is called."""
 
 
 class Recorder:
     """Records one run on one problem.
 
     Args:
-        problem: What is optimized; maximization enters with its sign flipped.
-        limits: Where the run ends.
-        check_timeout: Check `limits.timeout` at each evaluation, for places where no alarm can interrupt the run.
-        watch: When to log what the optimizer exposes and recommends, and which points to keep beside the best; None:
-            never and none.
-        noise: Where the chance of a problem's trial comes from, ``key.generator("noise")``.
-        judged_by: What evaluates recommended points; None: `problem` itself. Give a copy of a problem that counts or
-            remembers its evaluations.
+        problem: The problem to optimize; maximization enters with its sign flipped.
+        limits: The limits at which the run ends.
+        check_timeout: Whether to check `limits.timeout` at each evaluation, where no alarm can interrupt the run.
+        watch: When to log what the optimizer exposes and recommends, and which points to keep besides the best; None
+            for none of these.
+        noise: The random generator of a problem's trial, ``key.generator("noise")``.
+        judged_by: The problem that evaluates recommended points; None for `problem` itself. Pass a copy of a problem
+            that counts or remembers its evaluations.
 
     Attributes:
-        objective: What to hand to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array; with k
-            objectives a (k,) and an (m, k) array. NaN is returned as +inf. A batch is evaluated at once, its rows
-            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer observes one value
-            and another one is recorded: nothing public leads from this function to the recorded values.
-        reason: Why the run was stopped, None while it goes on.
+        objective: The function to pass to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array;
+            with k objectives, a (k,) and an (m, k) array. NaN is returned as +inf. A batch is evaluated at once, its
+            rows recorded in order with the time at its end. If a problem has a `trial`, the optimizer observes one
+            value and another one is recorded: nothing public leads from this function to the recorded values.
+        reason: Why the run was stopped; None while it goes on.
         target: The minimized value at which the run counts as solved, or None.
-        optimum: The lowest minimized value there is, or None if it is not known.
-        invalid: How many evaluations returned NaN.
-        unheeded: What to call when `REFUSALS` calls were refused after the stop, and at each further one: the optimizer
-            catches whatever the objective raises and will not end by itself. None: nothing.
+        optimum: The lowest minimized value there is; None if it is unknown.
+        invalid: Number of evaluations that returned NaN.
+        unheeded: A function that is called once `REFUSALS` calls were refused after the stop, and at each further one:
+            the optimizer catches whatever the objective raises and will not end by itself. None for no function.
 
     Raises:
         ValueError: If a target precision, or a watch on targets, is given for a problem whose optimum is unknown.
-        AttributeError, TypeError, ValueError: As `trials.trial_of`.
+        AttributeError, TypeError, ValueError: As for `trial_of`.
     """
 
     __slots__ = (
@@ -133,7 +132,7 @@ class Recorder:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations spent so far."""
+        """Number of evaluations spent so far."""
         return self._limit - self._remaining
 
     def start(self) -> None:
@@ -143,43 +142,43 @@ class Recorder:
         self._deadline = self._begun + min(allowed, default=INFINITY)
 
     def stop(self, reason: Reason) -> NoReturn:
-        """End the run for `reason`, unless it has ended before; every later evaluation raises as well.
+        """End the run for `reason`, unless it has already ended; every later evaluation raises as well.
 
         Raises:
             Stop: Always.
         """
         if self.reason is not None:
             self._stop_again(None)
-        self._call = self._stop_again  # first: an alarm may strike between any two of these lines
+        self._call = self._stop_again  # first, as an alarm may fire between any two of these lines
         self._ended = (self.evaluations, perf_counter() - self._begun)
         self.reason = reason
         raise Stop(reason)
 
     @property
     def parameters(self) -> Parameters | None:
-        """What was logged under the watch, if anything."""
+        """The parameters logged under the watch, if any."""
         return None if self._log is None else self._log.parameters()
 
     @property
     def samples(self) -> Samples | None:
-        """The points that were kept under the watch, if any."""
+        """The points kept under the watch, if any."""
         return self._points.samples
 
     @property
     def solution(self) -> FloatArray | None:
-        """(d,) the best point, or with several objectives (k, d) the nondominated ones; None without any."""
+        """(d,) the best point or, with several objectives, (k, d) the nondominated ones; None if there are none."""
         if isinstance(self._trial, Indicated):
             return self._trial.solution
         return self._points.best(self._improvements[-1][0]) if self._improvements else None
 
     def trajectory(self, reason: Reason = Reason.STOPPED, message: str = "", traceback: str = "") -> Trajectory:
-        """What the run found.
+        """The trajectory of the run.
 
         Args:
-            reason: Why the run ended if nothing stopped it: what stopped it first is what counts.
-            message: For the outcome, as `traceback`; dropped when the run was stopped. A run without a message of its
-                own says there what could not be logged under its watch.
-            traceback: The exception's traceback when the run failed.
+            reason: Why the run ended if nothing stopped it; whatever stopped it first takes precedence.
+            message: The outcome's message; like `traceback`, dropped if the run was stopped. Without a message, the
+                outcome reports what could not be logged under the watch.
+            traceback: The exception's traceback if the run failed.
         """
         evaluations, seconds = self._ended
         if self.reason is None:
@@ -189,13 +188,13 @@ class Recorder:
         if self._log is not None:
             message = message or self._log.note
         numbers, times, values = zip(*self._improvements, strict=True) if self._improvements else ((), (), ())
-        # An alarm may have struck between the keeping of an improvement and the end of its evaluation.
+        # An alarm may have fired between the recording of an improvement and the end of its evaluation.
         evaluations = max(evaluations, *numbers[-1:], 0)
         outcome = Outcome(reason, evaluations, max(seconds, *times[-1:], 0.0), message, traceback, self.invalid)
         return Trajectory(np.array(numbers, np.int64), np.array(times, float), np.array(values, float), outcome)
 
     def _plain_call(self) -> Callable[[Any], Any]:
-        """The function an optimizer calls: as short as can be where nothing is improved and no limit met."""
+        """The function that an optimizer calls, as short as possible if nothing improves and no limit is met."""
 
         def objective(x: Any, /) -> Any:
             try:
@@ -214,13 +213,13 @@ class Recorder:
                 if value >= self._best and self._remaining:
                     return value
             except (TypeError, ValueError):
-                pass  # no number: settle says so
+                pass  # not a number: `_settle` reports it
             return self._settle(x, value, value)
 
         return objective
 
     def _watched_call(self) -> Callable[[Any], Any]:
-        """As `_plain_call`, where the optimizer may observe another value than is recorded, and may be watched."""
+        """As `_plain_call`, for watched runs and for optimizers that observe a value other than the recorded one."""
 
         def objective(x: Any, /) -> Any:
             try:
@@ -241,13 +240,13 @@ class Recorder:
                 if value >= self._best and observed <= INFINITY and self._remaining > self._due:
                     return observed
             except (TypeError, ValueError):
-                pass  # no number, or several objectives
+                pass  # not a number, or several objectives
             return self._settle(x, observed, value)
 
         return objective
 
     def _timed(self, evaluate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """As `evaluate`, with a look at the clock after each evaluation."""
+        """As `evaluate`, but checking the clock after each evaluation."""
 
         def objective(x: Any, /) -> Any:
             value = evaluate(x)
@@ -258,7 +257,7 @@ class Recorder:
         return objective
 
     def _equipped(self, call: Any, trial: Trial) -> Objective:
-        """The function with all that an optimizer may know of the problem; plain functions, which lead nowhere."""
+        """The function with all attributes that an optimizer may see; they are plain functions, which lead nowhere."""
 
         def constraints(x: Any, /) -> FloatArray:
             return self._constraints(cast("Constrained", trial), x)
@@ -277,7 +276,7 @@ class Recorder:
         self._best = value
 
     def _settle(self, x: Any, observed: Any, value: Any) -> Any:
-        """Finish an evaluation that is an improvement, NaN or no number, is due for logging, or is the last one."""
+        """Finish an evaluation that is an improvement, NaN or not a number, due for logging, or the last one."""
         value = value if type(value) is float else self._number(value)
         if self._traits.objectives == 1:
             observed = observed if type(observed) is float else self._number(observed)
@@ -300,12 +299,12 @@ class Recorder:
 
     def _count_invalid(self, x: Any) -> None:
         self._remaining += 1
-        self._problem.diagnose(x)  # raises if the input was at fault: then nothing was evaluated
+        self._problem.diagnose(x)  # raises if the input was at fault, in which case nothing was evaluated
         self._remaining -= 1
         self.invalid += 1
 
     def _batch(self, points: FloatArray) -> Any:
-        """Evaluate an (m, d) batch: (m,) values. Only as many rows are evaluated as the budget has left."""
+        """Evaluate a batch (m, d): its values (m,). Only as many rows are evaluated as the budget has left."""
         self._refuse_if_over()
         points = points[: self._remaining]
         try:
@@ -332,7 +331,7 @@ class Recorder:
         return observed
 
     def _evaluate_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the optimizer observes of (m, d) points, and their (m,) recorded values, as new arrays."""
+        """The optimizer's observations of points (m, d), and their recorded values (m,), as new arrays."""
         observed, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
         shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
         for array, expected in ((values, shape[:1]), (observed, shape)):
@@ -341,10 +340,10 @@ class Recorder:
         return observed, values
 
     def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
-        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, else they cost one.
+        """The constraints of a point (c,) or batch (m, c): free for the points evaluated last; others cost one each.
 
-        A point evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
-        The points evaluated last are those of the last call that cost something.
+        A point evaluated here for its constraints alone counts as an evaluation and brings no improvement. NaN is
+        returned as +inf. The points evaluated last are those of the last call that cost an evaluation.
         """
         self._refuse_if_over()
         self._problem.diagnose(x)
@@ -373,7 +372,7 @@ class Recorder:
         return Log(watch, self.optimum, value, secret=self._traits.noisy)
 
     def _next_due(self) -> int:
-        """How many evaluations remain when the next one is due for logging, or its point for keeping."""
+        """Number of evaluations that remain when the next one is due for logging or sampling."""
         if self._log is None:
             return 0
         if self._log.every_time:
@@ -384,7 +383,7 @@ class Recorder:
         """Log what is due after the evaluations so far; the run's clock stands still meanwhile.
 
         Args:
-            since: How many improvements there were at the last look.
+            since: Number of improvements at the last call.
         """
         log = self._log
         if log is None:
@@ -424,17 +423,17 @@ class Recorder:
         if points.ndim == 1:
             return self.objective(points)
         if points.ndim == 2:
-            if len(points) == 1:  # as a point it takes a quarter of the time
+            if len(points) == 1:  # evaluating it as a point takes a quarter of the time
                 return np.array([self.objective(points[0])])
             return self._batch(points)
         self._problem.diagnose(x)
         raise ValueError(f"the input has shape {points.shape}; give a (d,) point or an (m, d) batch of points")
 
     def _raised(self, x: Any, error: BaseException) -> None:
-        """Count an evaluation that raised, unless its input was at fault: then say so. A stop is no evaluation."""
+        """Count an evaluation that raised, unless its input was at fault, which raises. A stop is not an evaluation."""
         if isinstance(error, Stop):
             return
-        if isinstance(error, Exception):  # whatever else it is, as the user's Ctrl-C, is to come through
+        if isinstance(error, Exception):  # anything else, such as the user's Ctrl-C, is let through
             self._problem.diagnose(x)
         self._remaining -= len(x) if np.ndim(x) == 2 else 1
         self._stop_next_time_if_over()
@@ -449,7 +448,7 @@ class Recorder:
             self.stop(Reason.BUDGET if seconds is not None and now - self._begun >= seconds else Reason.TIMED_OUT)
 
     def _stop_next_time_if_over(self) -> None:
-        """Have the next evaluation stop the run if it is over; this one ends with an exception of its own."""
+        """Make the next evaluation stop the run if it is over; the current one ends with its own exception."""
         self._look(len(self._improvements))
         if not self._remaining or perf_counter() >= self._deadline:
             self._call = self._stop_now

@@ -1,4 +1,4 @@
-"""Execute one run from its task: whatever the optimizer or the objective does becomes the run's outcome."""
+"""Execution of one run from its task: whatever the optimizer or the objective does becomes the run's outcome."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from polarbear.problems import Problem, ProblemSpec
 
 CACHED_PROBLEMS = 8
-"""Problems each process keeps built; a large one can take seconds to build and tens of megabytes."""
+"""Number of built problems kept per process; a large one can take seconds to build and tens of megabytes."""
 STRIKES = 5
-"""Alarms, a second apart, that an optimizer may swallow before its run is handed over without it."""
+"""Number of alarms, a second apart, that an optimizer may swallow before its run is handed over without it."""
 _ALONE = threading.RLock()
-"""Held by a run that must be the only one of its kind in a process."""
+"""Lock held by a run that must be the only one of its kind in a process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run to execute. It travels to a worker, so everything in it can be pickled.
+    """One run to execute. It is sent to workers, so everything in it must be picklable.
 
     Attributes:
-        key: Which run; all its randomness derives from it.
-        problem: What builds the problem in the worker.
-        optimizer: What optimizes; see `polarbear.optimizers.drive`.
-        limits: How far the run may go.
-        watch: What is logged of the optimizer, and when, and which points are kept; None: only the best point.
-        warm_up: Whether loading is kept off the run's clock: before it starts, a problem just built is evaluated once
-            in the middle of its box, and an optimizer new to this process is started on a stand-in and stopped at its
-            first evaluation. For runs measured in seconds.
+        key: The run's key, from which all its randomness derives.
+        problem: The specification from which the worker builds the problem.
+        optimizer: The optimizer; see `polarbear.optimizers.drive`.
+        limits: The limits of the run.
+        watch: What is logged of the optimizer, and when, and which points are kept; None for the best point only.
+        warm_up: Whether loading is kept off the run's clock: before the clock starts, a newly built problem is
+            evaluated once in the middle of its box, and an optimizer new to this process is started on a stand-in and
+            stopped at its first evaluation. For runs measured in seconds.
     """
 
     key: RunKey
@@ -63,30 +63,31 @@ class Task:
 def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> Run:
     """Execute a run in this process.
 
-    The clock starts once the problem is built and warmed up. Problems are cached per process and told to forget the
-    run before through their method `reset()` if they have one. In a main thread on Unix, `task.limits.timeout`
-    interrupts Python code anywhere; elsewhere it is checked at each evaluation. Of optimizers that say so by a true
-    attribute `one_at_a_time`, since they share a state of the process, threads run one after the other. The chance of
-    noisy problems comes from a stream of the run's key of its own. Recommended points are evaluated on a second copy
-    of the problem.
+    The clock starts once the problem is built and warmed up. Problems are cached per process; before a run, their
+    method `reset()` is called if they have one, to make them forget the previous run. In a main thread on Unix,
+    `task.limits.timeout` interrupts Python code anywhere; elsewhere it is checked at each evaluation. Optimizers with a
+    true attribute `one_at_a_time`, which share a state of the process, run one at a time across threads. The noise of
+    noisy problems comes from a separate stream of the run's key. Recommended points are evaluated on a second copy of
+    the problem.
 
-    An optimizer that lets nothing the objective raises end it, and goes on for ever, never gives the process back.
-    `run_tasks` ends such runs in our worker processes; without `hand_over` nothing can be done about them here.
+    An optimizer that catches whatever the objective raises and goes on forever never gives the process back.
+    `run_tasks` ends such runs in worker processes of `WorkerPool`; without `hand_over` nothing can be done about them
+    here.
 
     Args:
-        task: What to run.
-        hand_over: Called with the run, in the midst of the optimizer, once `recorder.REFUSALS` calls were refused after
-            the stop, or `STRIKES` alarms were swallowed. It should end the process; if it returns, the run goes on.
+        task: The run to execute.
+        hand_over: Called with the run, from within the optimizer, once `recorder.REFUSALS` calls were refused after the
+            stop, or `STRIKES` alarms were swallowed. It should end the process; if it returns, the run goes on.
 
     Returns:
-        The run, with the parameters that `task.watch` asked for. What could not be logged is NaN there, and the message
-        of the outcome says so unless the run failed. Exceptions of the problem's construction, the objective and the
-        optimizer, SystemExit among them, are outcomes (`Reason.FAILED`) with the exception's type, text and traceback;
-        what happens after the run was stopped does not change its outcome.
+        The run, with the parameters that `task.watch` requested. What could not be logged is NaN there, and the
+        outcome's message says so unless the run failed. Exceptions from the problem's construction, the objective and
+        the optimizer, including SystemExit, are outcomes (`Reason.FAILED`) with the exception's type, text and
+        traceback; what happens after the run was stopped does not change its outcome.
 
     Raises:
-        KeyboardInterrupt: The user's Ctrl-C is no outcome.
-        ExtraMissing: Nor is a package that is not installed.
+        KeyboardInterrupt: On the user's Ctrl-C, which is not an outcome.
+        ExtraMissing: If a package is not installed, which is not an outcome either.
     """
     with _ALONE if getattr(task.optimizer, "one_at_a_time", False) else nullcontext():
         with RestoredProcess(task.key, keep=hand_over is None) as process:
@@ -95,18 +96,18 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
         run = attempt.record()
     if process.unrestored:
         if hand_over is not None:
-            hand_over(run)  # the runs to come begin in a process that is sound
+            hand_over(run)  # so that later runs begin in a sound process
         changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.unrestored)}"
         warnings.warn(f"{changed}; runs in worker processes do not meet what others leave", stacklevel=2)
     return run
 
 
 class _Attempt:
-    """A run while it is executed; its record is made once the process is restored.
+    """A run during its execution; its record is made once the process is restored.
 
     Args:
-        task: Which run.
-        process: Restores the process.
+        task: The task to execute.
+        process: The context that restores the process.
         hand_over: As for `execute`.
     """
 
@@ -117,7 +118,7 @@ class _Attempt:
         self._ended = (Reason.STOPPED, "", "")
 
     def make(self) -> None:
-        """Build the problem, and have the optimizer run on it."""
+        """Build the problem and run the optimizer on it."""
         self._guard(self._make)
 
     def _make(self) -> None:
@@ -125,13 +126,13 @@ class _Attempt:
         problem = _problem(task)
         recorder = _recorder(task, problem)
         if task.warm_up:
-            # an optimizer that does not end here either: its run begins inside what it began
+            # if the optimizer does not end here either, its run begins within the warm-up
             go_on = None if self._hand_over is None else lambda: self._leave(lambda: self._begin(recorder))
             warm_up_optimizer(task.optimizer, problem, task.limits.timeout, go_on)
         self._begin(recorder)
 
     def _begin(self, recorder: Recorder) -> None:
-        """From the start of the run's clock to its end."""
+        """The run from the start of its clock to its end."""
         task, strikes, self._recorder = self._task, count(1), recorder
 
         def strike() -> None:
@@ -147,11 +148,11 @@ class _Attempt:
                 recorder.start()
                 _require_run(drive(task.optimizer, recorder.objective, rng))
         finally:
-            alarm.disarm()  # an alarm at the very end may have kept the context from doing so
+            alarm.disarm()  # an alarm at the very end may have prevented the context from doing so
             recorder.unheeded = None
 
     def _leave(self, first: Callable[[], object]) -> None:
-        """Hand the run over from the midst of the optimizer, which will not end."""
+        """Hand the run over from within the optimizer, which will not end."""
         self._guard(first)
         self._process.put_back()
         if self._hand_over is not None:
@@ -168,7 +169,7 @@ class _Attempt:
                 self._ended = _failed(error)
 
     def record(self) -> Run:
-        """The run; whatever goes wrong while its record is made is its outcome."""
+        """The run; whatever goes wrong while its record is made becomes its outcome."""
         try:
             return Context().run(self._run)
         except BaseException as error:  # noqa: BLE001 - as above
@@ -195,7 +196,7 @@ class _Attempt:
         )
 
     def _require_no_ctrl_c(self, error: BaseException) -> None:
-        """Raise the user's Ctrl-C again; where that is ignored, as in our workers, a user's code raised it."""
+        """Re-raise the user's Ctrl-C; if SIGINT is ignored, as in worker processes, it came from a user's code."""
         if self._ctrl_c and isinstance(error, KeyboardInterrupt):
             raise error
 
@@ -205,10 +206,10 @@ def _failed(error: BaseException) -> tuple[Reason, str, str]:
 
 
 def _require_run(result: object) -> None:
-    """Refuse a generator or coroutine: none of its code has run."""
+    """Refuse a generator or coroutine, none of whose code has run."""
     if issubclass(kind := type(result), GeneratorType | CoroutineType | AsyncGeneratorType):
         if isinstance(result, CoroutineType):
-            result.close()  # else Python warns that nobody has awaited it
+            result.close()  # otherwise Python warns that it was never awaited
         raise TypeError(
             f"the optimizer returned a {kind.__name__}, of which nothing has run; it has to evaluate the problem and "
             "return: take out `yield` and `async`, or run it inside a plain function"
@@ -236,7 +237,7 @@ def _problem(task: Task) -> Problem:
 
 
 def _built(build: Any, spec: ProblemSpec, *arguments: Any) -> Problem:
-    """The problem from one of the caches below, or a new one if its specification has no hash."""
+    """The problem from one of the caches below, or a new one if its specification is not hashable."""
     try:
         hash(spec)
     except TypeError:
@@ -251,7 +252,7 @@ def _cached(spec: Any) -> Problem:
 
 @lru_cache(maxsize=CACHED_PROBLEMS)
 def _warm(spec: Any, timeout: float | None) -> Problem:
-    """A problem that is warmed up when it is built."""
+    """A problem that is warmed up once it is built."""
     problem = cast("ProblemSpec", spec).build()
     warm_up_problem(problem, timeout)
     return problem
@@ -259,5 +260,5 @@ def _warm(spec: Any, timeout: float | None) -> Problem:
 
 @lru_cache(maxsize=CACHED_PROBLEMS)
 def _judge(spec: Any) -> Problem:
-    """A second copy that evaluates recommended points, without effect on the run's own problem."""
+    """A second copy of the problem, which evaluates recommended points without effect on the run's own."""
     return cast("ProblemSpec", spec).build()

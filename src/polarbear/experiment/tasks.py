@@ -1,4 +1,4 @@
-"""Run many tasks through an executor, a bounded number at a time."""
+"""Execution of many tasks through an executor, a bounded number at a time."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from polarbear.protocols import identity_of
 from polarbear.records import Reason, Run, RunKey, lost, tried_again
 
 IN_FLIGHT = 256
-"""Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
+"""Number of tasks submitted to the executor at a time: enough to keep many workers busy, few enough for memory."""
 
 
 class WorkerUnprepared(BrokenExecutor):
-    """A worker cannot open a task, or lacks a package for it: no run is to blame, but none can be made either."""
+    """A worker cannot unpickle a task or lacks a package for it: no run is to blame, but none can be executed."""
 
 
 def run_tasks(
@@ -42,28 +42,29 @@ def run_tasks(
 ) -> Iterator[Run]:
     """Execute tasks and yield their runs as they complete, in no particular order.
 
-    Tasks are drawn from the iterable as there is room for them. When the iterator is closed or interrupted by
-    Ctrl-C, or time is up, tasks that have not begun are cancelled; a `WorkerPool` also kills the workers busy with the
-    others. Before an error is raised, the runs that have completed meanwhile are yielded.
+    Tasks are drawn from the iterable as there is room for them. When the iterator is closed or interrupted by Ctrl-C,
+    or time is up, tasks that have not begun are cancelled; a `WorkerPool` also kills the workers busy with the others.
+    Before an error is raised, the runs that have completed meanwhile are yielded.
 
     Args:
-        tasks: What to run.
+        tasks: The tasks to execute.
         executor: Any `concurrent.futures.Executor`; it stays open.
-        in_flight: How many tasks the executor holds at a time; None: what it asks for, or 256.
-        until: `time.monotonic()` at which time is up; None: never.
-        retry_killed: How often a run whose worker died is tried again. It comes out as it would have at first, since
-            all its chance comes from its key; the message of its outcome tells of each try that was killed.
+        in_flight: Number of tasks that the executor holds at a time; None for the executor's own preference, or 256.
+        until: The `time.monotonic()` at which time is up; None for never.
+        retry_killed: How often a run whose worker died is retried. Its result is what it would have been at first,
+            since all its randomness derives from its key; the outcome's message reports each try that was killed.
 
     Yields:
-        One run for each task. A task whose worker was lost gives a run without evaluations that says why:
-        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died. Its seconds are those
-        since the task was handed to its worker process, 0 where that is not known.
+        One run for each task. A task whose worker was lost yields a run without evaluations that says why:
+        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died. Its seconds count
+        from when the task was passed to its worker process, or are 0 where that is unknown.
 
     Raises:
-        BrokenExecutor: If no worker comes up, or the executor broke, as `ProcessPoolExecutor` does when a worker dies.
-            Which task is to blame is not known then, so that none of those it held counts as run.
-        WorkerUnprepared: If a worker cannot open a task, or a module is missing on the way there.
-        Exception: What the executor raised for a task that could not travel to a worker, with a note that names it.
+        BrokenExecutor: If no worker starts up, or the executor broke, as `ProcessPoolExecutor` does when a worker dies.
+            It is unknown then which task is to blame, so that none of those it held counts as run.
+        WorkerUnprepared: If a worker cannot unpickle a task, or lacks a module for it.
+        Exception: Whatever the executor raised for a task that could not be sent to a worker, with a note that names
+            the task.
     """
     most = in_flight or getattr(executor, "in_flight", IN_FLIGHT)
     waiting, held = iter(tasks), _Held(executor, retry_killed)
@@ -98,7 +99,7 @@ class _Held:
         future.add_done_callback(self._done.put)
 
     def next_run(self, until: float | None) -> Run | None:
-        """The next run that is in; None if there are no tasks, or time is up."""
+        """The next completed run; None if there are no tasks or time is up."""
         while self.tasks:
             try:
                 future = self._done.get(timeout=_remaining(until))
@@ -113,7 +114,7 @@ class _Held:
         return None
 
     def completed(self) -> Iterator[Run]:
-        """The runs that are in already."""
+        """The runs that have already completed."""
         while not self._done.empty():
             future = self._done.get()
             task = self.tasks.pop(future)
@@ -128,10 +129,10 @@ class _Held:
 
 
 class _Parcel(Task):
-    """A task that travels as bytes, so that nobody on the way has to have the user's modules.
+    """A task that is sent as bytes, so that nobody on the way needs the user's modules.
 
-    A Dask worker that cannot open what it is sent ends without a word, and the task waits for ever (distributed
-    2026.8); its scheduler opens it too. The process that executes the task opens the bytes, and can say what it lacks.
+    A Dask worker that cannot unpickle what it is sent ends silently, and the task waits forever (distributed 2026.8);
+    its scheduler unpickles it too. The process that executes the task opens the bytes and can report what it lacks.
     """
 
     __slots__ = ()
@@ -142,7 +143,7 @@ class _Parcel(Task):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Sealed:
-    """A `_Parcel` as it arrives at a worker."""
+    """A `_Parcel` as received by a worker."""
 
     run: str
     content: bytes
@@ -176,7 +177,7 @@ def _unprepared(run: str, error: BaseException, obstacle: str) -> WorkerUnprepar
 
 
 def _remaining(until: float | None) -> float | None:
-    """Seconds until then; None if that never comes."""
+    """Seconds until the given time; None if it never comes."""
     seconds = None if until is None else max(0.0, until - time.monotonic())
     return None if seconds is None or seconds > LONGEST else seconds
 
@@ -203,7 +204,7 @@ def _run(task: Task, future: Future[Run]) -> Run:
 
 
 def _missing(error: BaseException | None) -> ImportError | None:
-    """The error of an import that this error comes from."""
+    """The import error that caused an error, if any."""
     while error is not None and not isinstance(error, ImportError):
         error = error.__cause__
     return error

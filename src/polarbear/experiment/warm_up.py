@@ -1,4 +1,4 @@
-"""What a process does once, before any clock starts, so that no run is charged for loading libraries."""
+"""Warm-up of a process before any clock starts, so that no run is charged for loading libraries."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from polarbear.problems import Problem
 
 REMEMBERED = 256
-"""Optimizers each process remembers to have started before."""
+"""Number of optimizers that each process remembers having started."""
 
 
 def warm_up_problem(problem: Problem, timeout: float | None = None) -> None:
-    """Evaluate a problem once, in the middle of its box, as a run would; a trial for it is thrown away.
+    """Evaluate a problem once, in the middle of its box, as a run would; its trial is discarded.
 
-    What the evaluation raises is dropped: the run meets it by itself.
+    Exceptions of the evaluation are ignored: the run will meet them itself.
 
     Args:
         problem: The problem.
@@ -49,16 +49,16 @@ def warm_up_problem(problem: Problem, timeout: float | None = None) -> None:
 def warm_up_optimizer(
     optimizer: Optimizer, problem: Problem, timeout: float | None = None, unheeded: Callable[[], object] | None = None
 ) -> None:
-    """Start an optimizer on a stand-in for the problem and stop it at its first evaluation: its packages are loaded.
+    """Start an optimizer on a stand-in for the problem and stop it at its first evaluation, to load its packages.
 
-    Only the first call with an equal optimizer, dimension, number of objectives and time limit does something. The
-    problem itself is not evaluated, and what the optimizer raises is dropped: the run meets it by itself.
+    Only the first call with an equal optimizer, dimension, number of objectives and time limit has an effect. The
+    problem itself is not evaluated, and exceptions of the optimizer are ignored: the run will meet them itself.
 
     Args:
         optimizer: The optimizer.
-        problem: What it will run on; the stand-in has its box, integer variables and number of objectives.
+        problem: The problem it will run on; the stand-in has its box, integer variables and number of objectives.
         timeout: Seconds after which an optimizer that evaluates nothing is interrupted, where an alarm can do so.
-        unheeded: Called, in the midst of the optimizer, if it is refused call after call and goes on all the same.
+        unheeded: A function called from within the optimizer if it goes on although call after call is refused.
 
     Raises:
         KeyboardInterrupt: On Ctrl-C.
@@ -77,7 +77,7 @@ def warm_up_optimizer(
 
 @lru_cache(maxsize=REMEMBERED)
 def _started(optimizer: Any, stand_in: _StandIn, timeout: float | None) -> list[bool]:  # noqa: ARG001 - the key
-    """A list to mark that it was started."""
+    """A list, non-empty once the optimizer was started."""
     return []
 
 
@@ -96,7 +96,7 @@ def _start(optimizer: Optimizer, stand_in: Any, timeout: float | None, unheeded:
 
 @contextmanager
 def _dropping() -> Generator[None]:
-    """Drop whatever a user's code raises, SystemExit too, but not the user's Ctrl-C."""
+    """A context that ignores whatever a user's code raises, including SystemExit, but not the user's Ctrl-C."""
     try:
         yield
     except BaseException as error:
@@ -105,7 +105,7 @@ def _dropping() -> Generator[None]:
 
 
 class _StandIn:
-    """A sphere in the middle of a problem's box; equal to any other of as many variables and objectives."""
+    """A sphere in the middle of a problem's box; equal to any other with as many variables and objectives."""
 
     name, optimum, minimize = "stand-in", None, True
 

@@ -1,7 +1,7 @@
-"""A worker process: reads calls from its standard input, answers on its standard output.
+"""A worker process, which reads calls from its standard input and answers on its standard output.
 
-The two pipes are moved out of reach first, so that whatever a user's code prints goes to standard error and cannot
-mix with the answers. The worker ends when its input closes, and on Linux at once when the driver dies.
+The two pipes are first moved out of reach, so that whatever a user's code prints goes to standard error and cannot mix
+with the answers. The worker ends when its input closes, and on Linux as soon as the driver dies.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from polarbear.experiment.errors import described, described_traceback
 from polarbear.machine import take_core
 
 LEAVING = b""
-"""The frame sent before a last answer. The very first frame says why the worker has no core of its own, or is empty."""
+"""The frame before a final answer. The very first frame says why the worker has no core of its own, or is empty."""
 FREE_CORE = "free"
-"""Argument of a worker that takes a core of its own."""
+"""Argument of a worker that is pinned to a free core."""
 LENGTH = struct.Struct("<Q")
-"""What stands before each call and answer: its number of bytes."""
+"""The header of each call and answer: its number of bytes."""
 CHUNK = 1 << 20
-"""Bytes read at a time."""
+"""Number of bytes read at a time."""
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
@@ -39,9 +39,9 @@ def main(driver: int, core: str, memory: int, preload: str) -> None:
 
     Args:
         driver: The driver's process id; 0 if it did not start this process itself.
-        core: `FREE_CORE` to keep to a core of its own, or nothing.
-        memory: Of a confined worker, its bytes of address space; else 0.
-        preload: Modules to import first, with blanks between them.
+        core: `FREE_CORE` to be pinned to a free core, or empty.
+        memory: Bytes of address space of a confined worker; 0 if it is not confined.
+        preload: Modules to import first, separated by blanks.
     """
     if memory:
         confine(memory)
@@ -55,14 +55,14 @@ def main(driver: int, core: str, memory: int, preload: str) -> None:
     _write_frame(pipe, why.encode())
     while (call := _read_frame(calls)) is not None:
         answers.give(_answer(call))
-    del lock  # the core was this worker's until here
+    del lock  # the core belongs to this worker until here
 
 
 class Answers:
-    """Answers the calls, one after the other.
+    """Sends the answers to calls, one after another.
 
     Args:
-        pipe: Where they go.
+        pipe: The pipe that they are written to.
     """
 
     def __init__(self, pipe: FileIO) -> None:
@@ -70,16 +70,16 @@ class Answers:
         self._count, self._lock = 0, threading.Lock()
 
     def give(self, answer: bytes) -> None:
-        """Answer the present call."""
+        """Answer the current call."""
         self._only_here()
         with self._lock:
             self._count += 1
             _write_frame(self._pipe, answer)
 
     def last(self) -> Callable[[object], None]:
-        """A function that answers the present call and ends the process, from wherever and whichever thread.
+        """A function that answers the current call and ends the process, from any place and thread.
 
-        It returns if the call was answered meanwhile.
+        It returns if the call has been answered meanwhile.
         """
         call = self._count
 
@@ -97,7 +97,7 @@ class Answers:
         return hand_over
 
     def _only_here(self) -> None:
-        if os.getpid() != self._me:  # a user's code forked and the child came back here: it answers nothing
+        if os.getpid() != self._me:  # a forked child of a user's code that returned here answers nothing
             os._exit(0)
 
 
@@ -106,14 +106,14 @@ _answers: list[Answers] = []
 
 
 def last_answer() -> Callable[[object], None] | None:
-    """As `Answers.last` for the present call of this worker; None in a process that is no worker."""
+    """As `Answers.last` for the current call of this worker; None in a process that is not a worker."""
     return _answers[0].last() if _answers else None
 
 
 def _private_pipes() -> tuple[FileIO, FileIO]:
-    """Standard input and output, out of a user's reach, and closed in forked children.
+    """Standard input and output, moved out of a user's reach and closed in forked children.
 
-    The driver notices a dead worker by the end of its pipes, which children would hold open.
+    The driver notices a dead worker by the end of its pipes, which children would otherwise hold open.
     """
     pipes = FileIO(os.dup(0), "rb"), FileIO(os.dup(1), "wb")
     for pipe in pipes:
@@ -147,12 +147,12 @@ def _write_frame(pipe: FileIO, payload: bytes) -> None:
 
 
 def _die_with(driver: int) -> None:
-    """Ask Linux to kill this process when the thread that started it ends, however that happens."""
+    """Ask Linux to kill this process when the thread that started it ends, for whatever reason."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if driver and os.getppid() != driver:  # it died before we could ask
+    if driver and os.getppid() != driver:  # the driver died before the request
         os._exit(1)
 
 
@@ -160,7 +160,7 @@ def _answer(call: bytes) -> bytes:
     try:
         function, args, kwargs = pickle.loads(call)
         return cloudpickle.dumps((True, function(*args, **kwargs), ""))
-    except BaseException as error:  # noqa: BLE001 - whatever a call raises travels to its future
+    except BaseException as error:  # noqa: BLE001 - whatever a call raises is sent to its future
         return _failure(error)
 
 

@@ -1,4 +1,4 @@
-"""What is raced: anytime optimizers, by ask and tell or as functions ``optimizer(problem, rng)``."""
+"""Optimizers to compare: ask-and-tell classes and functions ``optimizer(problem, rng)``."""
 
 from __future__ import annotations
 

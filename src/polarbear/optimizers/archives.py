@@ -13,11 +13,11 @@ from polarbear.protocols import Box, traits_of
 from polarbear.records import FloatArray
 
 FRONT_BLOCK = 256
-"""Number of evaluations after which dominated points are dropped."""
+"""Number of calls of `Front.keep` after which dominated points are removed."""
 
 
 def constraint_values(problem: Any) -> Callable[[Any], FloatArray] | None:
-    """The function that gives the (c,) constraint values of a point; None if there are no constraints."""
+    """The function that returns the (c,) constraint values of a point; None if there are no constraints."""
     return getattr(problem, "constraints", None) if traits_of(problem).constraints else None
 
 
@@ -34,15 +34,15 @@ def has_nan(values: FloatArray) -> bool:
 class Best:
     """The best point evaluated, on a problem of one objective.
 
-    A feasible point is better than any infeasible one; of two infeasible points the one whose violations have the
-    smaller sum is better (Deb, 2000).
+    A feasible point is better than any infeasible one; of two infeasible points, the one with the smaller sum of
+    constraint violations is better (Deb, 2000).
 
     Args:
         problem: The problem.
-        feasible_first: Whether constraints count.
+        feasible_first: Whether constraints are taken into account.
 
     Attributes:
-        bar: Only points of lower values can be better; +inf while no point is feasible.
+        bar: The value that a better point must be below; +inf while no point is feasible.
     """
 
     __slots__ = ("_constraints", "_point", "_rank", "bar")
@@ -56,7 +56,7 @@ class Best:
     def keep(self, x: FloatArray, value: Any) -> None:
         """Keep a point (d,), or the best of a batch (m, d), if it is better.
 
-        With constraints it must be the point evaluated last, whose constraint values are free.
+        With constraints, `x` must be the point evaluated last, whose constraint values cost no evaluation.
         """
         if np.ndim(value):
             row = value.argmin()
@@ -76,8 +76,8 @@ class Best:
 class Front:
     """The nondominated points evaluated, on a problem of several objectives.
 
-    Infeasible points are left out; until a point is feasible, the one whose violations have the smallest sum stands
-    for all. So are points with an objective that is not finite.
+    Infeasible points are left out; while no point is feasible, only the one with the smallest sum of violations is
+    kept. Points with a non-finite objective value are left out as well.
 
     Args:
         problem: The problem.
@@ -94,7 +94,7 @@ class Front:
         self._new: list[tuple[FloatArray, FloatArray]] = []
 
     def keep(self, x: FloatArray, values: Any) -> None:
-        """Keep points (d,) or (m, d) of values (k,) or (m, k); with constraints one by one, right after evaluation."""
+        """Add points (d,) or (m, d) of values (k,) or (m, k); with constraints, one by one, right after evaluation."""
         if self._constraints is not None:
             violation = _violation(self._constraints(x))
             if self._least_violation:

@@ -1,4 +1,4 @@
-"""Ask and tell for any optimizer: it returns the points to evaluate, and takes their values."""
+"""An ask-and-tell interface for any optimizer: it returns the points to evaluate and takes their values."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from polarbear.records import FloatArray
 
 
 class AskTell:
-    """An optimizer stepped from outside.
+    """An optimizer driven step by step from outside.
 
-    The optimizer runs unchanged in a greenlet of its own, which is suspended during each evaluation. So it evaluates
-    the same points, bit by bit, as in a run with the same generator and the same values. Use it from one thread; it
-    ends, and cleans up after itself, when it is closed or no longer referenced. Optimizers that share state within a
-    process (`modcma` has one random state) share it here too: step one `ModularCMAES` at a time.
+    The optimizer runs unchanged in its own greenlet, which is suspended during each evaluation. Hence it evaluates,
+    bit for bit, the same points as in a run with the same generator and the same values. Use it from one thread. It
+    ends and cleans up after itself when it is closed or no longer referenced. Optimizers that share state within a
+    process (`modcma` has a single random state) share it here too: step one `ModularCMAES` at a time.
 
     Args:
         optimizer: Any optimizer.
         lower: (d,) lower bounds.
         upper: (d,) upper bounds.
-        rng: The source of all its randomness.
+        rng: The random generator, the only source of randomness.
         traits: The problem's traits; by default one real objective without constraints.
 
     Raises:
         ImportError: If `greenlet` is not installed.
-        ValueError: If `lower` and `upper` are no box.
+        ValueError: If `lower` and `upper` do not form a box.
     """
 
     def __init__(
@@ -60,34 +60,34 @@ class AskTell:
     def ask(self) -> FloatArray:
         """The point (d,) to evaluate next, or a batch (m, d) if the optimizer evaluates batches.
 
-        The same until its value is told. The first call starts the optimizer.
+        The answer stays the same until its value is told. The first call starts the optimizer.
 
         Raises:
             RuntimeError: If the optimizer has ended.
-            Exception: What the optimizer raises.
+            Exception: Whatever the optimizer raises.
         """
         if (points := self.wanted()) is None:
             raise RuntimeError("the optimizer has ended and asks for no more points; see the attribute done")
         return points
 
     def wanted(self) -> FloatArray | None:
-        """As `ask`; None if the optimizer has ended."""
+        """The same as `ask`, or None if the optimizer has ended."""
         if self._points is None and not self.done:
             self._resume()
         return None if self._points is None else self._points.copy()
 
     def tell(self, value: ArrayLike) -> None:
-        """Pass on the value of the points asked for last; low is good, and NaN counts as +inf.
+        """Tell the optimizer the value of the points asked for last; lower is better, and NaN counts as +inf.
 
         The optimizer continues until its next evaluation.
 
         Args:
-            value: A number for a point, (m,) for a batch; with several objectives one more axis.
+            value: A number for a point, (m,) for a batch; with several objectives, one more axis.
 
         Raises:
             RuntimeError: If `ask` was not called.
             ValueError: If the value has the wrong shape.
-            Exception: What the optimizer raises.
+            Exception: Whatever the optimizer raises.
         """
         if self._points is None:
             raise RuntimeError("there is no point to tell the value of; call ask() first")
@@ -112,18 +112,18 @@ class AskTell:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The current values of the parameters that the optimizer exposes, but for those on request."""
+        """The current values of the parameters that the optimizer exposes, except those available on request only."""
         getters = self._problem.getters.items()
         return {name: float(getter()) for name, getter in getters if not getattr(getter, "on_request", False)}
 
     @property
     def recommendation(self) -> FloatArray | None:
-        """(d,) the point it would return now, with several objectives also (m, d) points; None if it offers none."""
+        """(d,) the point it would return now, or (m, d) points with several objectives; None if it offers none."""
         return None if self._problem.recommended is None else np.array(self._problem.recommended(), dtype=np.float64)
 
     @property
     def warm_start(self) -> WarmStart:
-        """What another optimizer can start from: the best point, and what the optimizer offers."""
+        """What another optimizer can start from: the best point and whatever the optimizer offers."""
         state, offered = self._state, self._problem.warm_start
         start = WarmStart(evaluations=0) if offered is None else offered()
         value = None if state.best is None else state.value
@@ -149,7 +149,7 @@ class AskTell:
 
 @dataclass(frozen=True)
 class SteppedOptimizer:
-    """A callable optimizer as one by `init`, `ask` and `tell`; its state is an `AskTell`.
+    """A callable optimizer with the methods `init`, `ask` and `tell`; its state is an `AskTell`.
 
     Attributes:
         optimizer: The optimizer.
@@ -163,7 +163,7 @@ class SteppedOptimizer:
         return self.optimizer.name
 
     def init(self, problem: Any, rng: np.random.Generator) -> AskTell:
-        """The first state of a run in the box of `problem`."""
+        """The initial state of a run in the box of `problem`."""
         return AskTell(self.optimizer, problem.lower, problem.upper, rng, traits=traits_of(problem))
 
     def ask(self, state: AskTell) -> tuple[FloatArray, AskTell]:
@@ -172,7 +172,7 @@ class SteppedOptimizer:
         return (np.empty((0, 0)) if points is None else points), state
 
     def tell(self, state: AskTell, points: ArrayLike, values: ArrayLike) -> AskTell:
-        """The state after the values of the points asked for."""
+        """The state after receiving the values of the points asked for."""
         if not np.array_equal(points, state.ask()):
             raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave")
         state.tell(values)
@@ -184,10 +184,10 @@ class SteppedOptimizer:
 
 
 def as_ask_tell(optimizer: Any) -> AskTellOptimizer:
-    """An optimizer by `init`, `ask` and `tell`: itself if it has them, else stepped as by `AskTell`.
+    """An optimizer with `init`, `ask` and `tell`: the given one if it has them, else one stepped by an `AskTell`.
 
     Raises:
-        TypeError: As `as_optimizer`.
+        TypeError: As for `as_optimizer`.
     """
     optimizer = as_optimizer(optimizer)
     return optimizer if isinstance(optimizer, AskTellOptimizer) else SteppedOptimizer(optimizer)
@@ -225,7 +225,7 @@ class _SuspendingProblem:
 
 
 def _end(greenlet: Any, run: Any) -> None:
-    """End an optimizer that waits for a value, as the end of a run's budget does."""
-    if run and not run.dead:  # begun and not over
+    """End an optimizer that waits for a value, as an exhausted budget would."""
+    if run and not run.dead:  # started and not yet ended
         run.parent = greenlet.getcurrent()
         run.throw(greenlet.GreenletExit)

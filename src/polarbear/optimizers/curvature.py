@@ -1,6 +1,6 @@
-"""The inverse Hessian matrix that a quasi-Newton method has learned, seen from the points that it evaluates.
+"""The inverse Hessian matrix learned by a quasi-Newton method, reconstructed from the points that it evaluates.
 
-SciPy tells its matrix at the end of a search alone, and another optimizer may take over before.
+SciPy returns its own matrix only at the end of a search, but another optimizer may take over earlier.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from polarbear.protocols import Box, WarmStart
 from polarbear.records import FloatArray
 
 _SHARE = 0.1
-"""Of the inverse Hessian, in the distribution that another optimizer starts from (Jankovic et al. 2022)."""
+"""Factor on the inverse Hessian in the covariance matrix that another optimizer starts from (Jankovic et al. 2022)."""
 _STEPS = 2
-"""Steps whose mean length is its σ."""
+"""Number of latest steps whose mean length becomes σ."""
 
 
 @dataclass(slots=True)
@@ -28,14 +28,14 @@ class _Iterate:
 
 
 class Curvature:
-    """What one search by finite differences tells of the inverse Hessian, by SciPy's updates of BFGS.
+    """The inverse Hessian estimated along one search by finite differences, with SciPy's BFGS updates.
 
     Args:
-        box: The problem.
-        matrix: (d, d) the inverse Hessian that the search begins with; None: unknown.
+        box: The problem's box.
+        matrix: (d, d) the initial inverse Hessian of the search; None if it is unknown.
 
     Attributes:
-        value: Of the last iterate; +inf before the first.
+        value: Objective value of the last iterate; +inf before the first.
     """
 
     def __init__(self, box: Box, matrix: FloatArray | None = None) -> None:
@@ -57,11 +57,11 @@ class Curvature:
         return self._begun if self._updates.first_iteration else self._updates.get_matrix()
 
     def see(self, x: FloatArray, value: float) -> None:
-        """Keep an evaluation of a point (d,)."""
+        """Record the evaluation of a point (d,)."""
         self._seen.append((np.array(x), value))
 
     def iterate(self, x: FloatArray, value: float) -> None:
-        """The search has come to a point (d,), where it has evaluated its differences."""
+        """Record an iterate (d,) of the search, around which it has evaluated its finite differences."""
         self.value = value
         gradient = self._gradient(x, value)
         if gradient is None or not np.isfinite(gradient).all():
@@ -75,10 +75,10 @@ class Curvature:
         self._last = _Iterate(np.array(x), gradient)
 
     def warm_start(self, best: FloatArray) -> WarmStart:
-        """The distribution around a point (d,): C is 0.1 times the inverse Hessian, and σ the mean of the last steps.
+        """The distribution around a point (d,): C is 0.1 times the inverse Hessian, σ the last steps' mean length.
 
-        In box widths the inverse Hessian is scaled to a mean eigenvalue of 1, as it has the unit of the objective
-        beside that of the variables. Nothing is offered before the first step.
+        The inverse Hessian is scaled to a mean eigenvalue of 1 in box widths, as its unit involves that of the
+        objective. Nothing is offered before the first step.
         """
         if not self._steps:
             return WarmStart(evaluations=0)
@@ -94,7 +94,7 @@ class Curvature:
         )
 
     def _gradient(self, x: FloatArray, value: float) -> FloatArray | None:
-        """(d,) by the nearest points that differ in one variable alone; None unless there is one for each."""
+        """(d,) by the nearest points that differ in a single variable; None unless there is one for each variable."""
         found: dict[int, tuple[float, float]] = {}
         for point, other in self._seen:
             apart = np.flatnonzero(point != x)

@@ -1,4 +1,4 @@
-"""Optimizers as plain values, to write to JSON and to read from TOML."""
+"""Optimizers as plain values that can be written to JSON and read from TOML."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from polarbear.validation import folded
 
 
 def families() -> tuple[str, ...]:
-    """The names of all families and presets, for `from_description`."""
+    """The names of all families and presets that `from_description` accepts."""
     return (*sorted(FAMILIES), *plugin_names("optimizers"))
 
 
 def family_parameters(family: str) -> dict[str, Any]:
-    """What a description of `family` may hold: each argument's default, or ``"required"``."""
+    """The arguments that a description of `family` may contain, with their defaults or ``"required"``."""
     cls, preset = FAMILIES.get(family) or (load_plugin("optimizers", family), {})
     return {name: plain_value(default) for name, default in parameters(cls, preset).items()}
 
 
 def library_algorithms() -> dict[str, str]:
-    """Names of libraries' algorithms that descriptions may use, such as ``"nlopt-COBYLA"``, and their families."""
+    """The names of library algorithms that descriptions may use, such as ``"nlopt-COBYLA"``, with their families."""
     return {
         f"{library}-{algorithm}": family
         for library, (family, _, algorithms) in sorted(ALGORITHMS.items())
@@ -45,12 +45,12 @@ def library_algorithms() -> dict[str, str]:
 
 
 def family_class(family: str) -> type[Any]:
-    """The class of a family or a preset, for its documentation and what it needs."""
+    """The class of a family or preset, which has its documentation and its required packages."""
     return FAMILIES[family][0] if family in FAMILIES else load_plugin("optimizers", family)
 
 
 def preset(name: str) -> tuple[str, dict[str, Any]]:
-    """The family that a listed name belongs to, and the defaults in which it differs from that."""
+    """The family that a listed name belongs to, and the defaults that the name overrides."""
     if name not in FAMILIES:  # a plug-in
         return name, {}
     cls, arguments = FAMILIES[name]
@@ -59,12 +59,12 @@ def preset(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def as_optimizer(x: Any) -> Optimizer:
-    """Turn `x` into an optimizer: one is returned as it is, a function is wrapped, a name or a class is made into one.
+    """Turn `x` into an optimizer: an optimizer stays as it is, a function is wrapped, a name or class is instantiated.
 
     Raises:
-        TypeError: If `x` neither can be called with (problem, rng) nor has methods `init`, `ask` and `tell`; if one of
-            these is a generator or async function; if its name is no text; or if a class needs arguments.
-        ValueError: If its name is blank or takes more than a line, or no optimizer has the name `x`.
+        TypeError: If `x` can neither be called with (problem, rng) nor has the methods `init`, `ask` and `tell`; if
+            one of these is a generator or async function; if its name is not a string; or if a class needs arguments.
+        ValueError: If its name is blank or spans several lines, or if no optimizer has the name `x`.
     """
     if isinstance(x, str):
         return from_description({"optimizer": x})
@@ -78,9 +78,9 @@ def as_optimizer(x: Any) -> Optimizer:
 
 
 def _resolved(family: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A family as it is listed, and its arguments, of which a name such as ``"nlopt-COBYLA"`` contains one.
+    """The listed name of a family, and its arguments, including the one that a name like ``"nlopt-COBYLA"`` contains.
 
-    Case, ``-``, ``_`` and blanks do not matter.
+    Case, ``-``, ``_`` and blanks are ignored.
     """
     if listed := {folded(name): name for name in families()}.get(folded(family)):
         return listed, dict(fields)
@@ -94,16 +94,16 @@ def _resolved(family: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, An
 
 
 def describe(optimizer: Any) -> dict[str, Any]:
-    """Describe an optimizer in plain values that JSON and TOML can hold.
+    """Describe an optimizer in plain values that JSON and TOML can represent.
 
-    Arguments at their defaults, and names that follow from the arguments, are left out; of the descriptions by the
+    Arguments at their defaults, and a name that follows from the arguments, are left out. Of the descriptions by the
     family and by its presets, the shortest is returned.
 
     Returns:
-        Such as ``{"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "TPA"}``. Functions are described
-        by where they are imported from, ``"module:qualname"``.
+        The description, such as ``{"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "TPA"}``. Functions
+        are described by their import paths, ``"module:qualname"``.
 
-    An optimizer of your own class is described by where the class is, and its fields if it is a dataclass.
+    An optimizer of your own class is described by the class's import path, and by its fields if it is a dataclass.
     """
     optimizer = as_optimizer(optimizer)
     candidates = [
@@ -116,7 +116,7 @@ def describe(optimizer: Any) -> dict[str, Any]:
 
 
 def from_description(description: Mapping[str, Any]) -> Optimizer:
-    """Make the optimizer that `describe` describes; arguments left out take their defaults.
+    """Construct an optimizer from a description as returned by `describe`; arguments left out take their defaults.
 
     Raises:
         ValueError: If the family or an argument is unknown or has a wrong value; the message lists what is valid.
@@ -137,7 +137,7 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = FAMILIES[family]
-    named = fields.keys() - description.keys()  # what a name such as "nlopt-COBYLA" contains
+    named = fields.keys() - description.keys()  # the argument contained in a name such as "nlopt-COBYLA"
     what = f"optimizer {(said if named else family)!r}"
     arguments = _merged(cls, preset, fields)
     try:
@@ -149,7 +149,7 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
 
 
 def _listed_alike(said: str) -> str:
-    """A guess at which family of the same library was meant by a name that seems to contain an algorithm's."""
+    """A suggestion of a listed family of the same library, for a name that seems to contain an algorithm's."""
     library = said.partition("-")[0].lower()
     listed = {name.lower(): name for name in families() if name.lower().startswith(f"{library}-")}
     close = difflib.get_close_matches(said.lower(), listed, n=1, cutoff=0.8)
@@ -167,13 +167,13 @@ def _described(optimizer: Any, cls: type[Any], family: str, preset: Mapping[str,
 
 
 def _merged(cls: type[Any], preset: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments on top of a preset's; a class whose arguments exclude each other merges them itself."""
+    """A preset's arguments, overridden by `arguments`; a class with mutually exclusive arguments merges them itself."""
     merged = getattr(cls, "merged", None)
     return dict(preset) | dict(arguments) if merged is None else merged(preset, arguments)
 
 
 def _plain(value: Any) -> Any:
-    """`value` in the types of JSON; an optimizer or selection stage within an optimizer by its description."""
+    """`value` in JSON's types; a nested optimizer or selection stage is replaced by its description."""
     if isinstance(value, Selection):
         return value.describe()
     return describe(value) if isinstance(value, Optimizer) else plain_value(value)

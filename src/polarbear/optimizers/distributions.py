@@ -1,4 +1,4 @@
-"""The search distribution N(m, σ²C) of an optimizer, for logging and for starting another one."""
+"""The search distribution N(m, σ²C) of an optimizer, for logging and for warm-starting another one."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from polarbear.records import FloatArray
 class Distribution:
     """Functions that read a search distribution N(m, σ²C) from an optimizer's state.
 
-    All but `mean` use coordinates in which the box has width 1 in every variable.
+    All except `mean` use coordinates in which the box has width 1 in every variable.
 
     Attributes:
-        mean: Reads m (d,), in the problem's coordinates.
-        step_size: Reads σ.
-        axes: Reads (d,) the square roots of C's eigenvalues, in any order.
-        covariance: Reads C (d, d).
-        population_size: Reads the number of points per generation.
-        paths: Read the evolution paths (d,), by name.
+        mean: Reader of m (d,), in the problem's coordinates.
+        step_size: Reader of σ.
+        axes: Reader of the square roots (d,) of C's eigenvalues, in any order.
+        covariance: Reader of C (d, d).
+        population_size: Reader of the number of points per generation.
+        paths: Readers of the evolution paths (d,), by name.
     """
 
     mean: Callable[[Any], FloatArray]
@@ -44,9 +44,9 @@ class Distribution:
         """Functions that read the distribution's parameters from a state.
 
         They are ``step_size`` σ, ``population_size``, ``largest_eigenvalue``, ``smallest_eigenvalue`` and
-        ``condition_number`` of C, ``mean_distance``, that of m from the box's centre in box widths, and the Euclidean
-        norm of each path, as ``ps_norm``. On request there are also C's eigenvalues, ``eigenvalue_1`` the largest to
-        ``eigenvalue_d``, and the components of each path, as ``ps_1`` to ``ps_d``.
+        ``condition_number`` of C, ``mean_distance``, the distance of m from the box's centre in box widths, and the
+        Euclidean norm of each path, such as ``ps_norm``. Available on request only are C's eigenvalues, from
+        ``eigenvalue_1``, the largest, to ``eigenvalue_d``, and the components of each path, such as ``ps_1``.
         """
         center, width = center_of(box), np.asarray(box.upper) - np.asarray(box.lower)
 
@@ -76,7 +76,7 @@ class Distribution:
         return np.clip(mean, box.lower, box.upper) if np.isfinite(mean).all() else center_of(box)
 
     def warm_start(self, box: Box, state: Any) -> WarmStart:
-        """m, σ and C, in the problem's coordinates."""
+        """A warm start with m, σ and C, in the problem's coordinates."""
         width = np.asarray(box.upper) - np.asarray(box.lower)
         covariance = np.asarray(self.covariance(state)) * np.outer(width, width)
         return WarmStart(
@@ -88,21 +88,21 @@ class Distribution:
 
 
 def expose_distribution(problem: Objective, distribution: Distribution, state: Any) -> None:
-    """Offer the parameters of a state that changes in place, m as the recommendation, and a warm start."""
+    """Offer the parameters of a state that is modified in place, m as the recommendation, and a warm start."""
     expose_readers(problem, distribution.readers(problem), lambda: state)
     recommend(problem, lambda: distribution.recommended(problem, state))
     offer_warm_start(problem, lambda: distribution.warm_start(problem, state))
 
 
 class Distributed(Continuable[S]):
-    """An optimizer that samples from a normal distribution, which its state holds."""
+    """An optimizer that samples from a normal distribution, which is part of its state."""
 
     @abstractmethod
     def _distribution(self, state: S, /) -> Distribution:
-        """What reads it from this state, and from others of the same run."""
+        """The readers of the distribution, valid for this state and others of the same run."""
 
     def diagnostics(self, state: S) -> dict[str, Callable[[S], float]]:
-        """The functions of `Distribution.readers`."""
+        """The readers of the distribution's parameters; see `Distribution.readers`."""
         return self._distribution(state).readers(state.space)
 
     def recommendation(self, state: S) -> FloatArray:
@@ -110,7 +110,7 @@ class Distributed(Continuable[S]):
         return self._distribution(state).recommended(state.space, state)
 
     def warm_start(self, state: S) -> WarmStart:
-        """What another optimizer can start from: the best point, and the distribution."""
+        """What another optimizer can start from: the best point and the distribution."""
         own, distribution = super().warm_start(state), self._distribution(state).warm_start(state.space, state)
         return replace(
             own, mean=distribution.mean, step_size=distribution.step_size, covariance=distribution.covariance

@@ -1,4 +1,4 @@
-"""The driver that runs an optimizer by ask and tell on a problem."""
+"""The driver that runs an ask-and-tell optimizer on a problem."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from polarbear.protocols import AskTellOptimizer, Observable, Optimizer, Transfe
 
 
 def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> object:
-    """Run an optimizer on a problem until it is stopped or has ended.
+    """Run an optimizer on a problem until it is stopped or ends by itself.
 
     A callable optimizer has its own loop; any other is run by `ask_and_tell`.
 
     Args:
         optimizer: The optimizer.
         problem: The problem; see `polarbear.protocols.Objective`.
-        rng: The source of all its randomness.
+        rng: The random generator, the only source of randomness.
 
     Returns:
-        What a callable optimizer returns; else None.
+        The return value of a callable optimizer, otherwise None.
     """
     return optimizer(problem, rng) if callable(optimizer) else ask_and_tell(optimizer, problem, rng)
 
 
 def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Generator, state: Any = None) -> None:
-    """Call `init`, and then `ask` and `tell` in turn, until the problem stops it or an empty batch ends the run.
+    """Call `init`, then `ask` and `tell` in turn until the problem stops the run or an empty batch ends it.
 
-    A point (d,) is evaluated as a point and a batch (m, d) at once. A batch is evaluated point by point if the problem
-    has constraints, or if the optimizer's attribute `one_by_one` is true. What `diagnostics` and `recommendation` read
-    from the state is offered for logging; without a method `recommendation` it is the best point evaluated, see `Best`
-    and `Front`. If the optimizer has a method `running`, the run takes place within the context that it returns for
-    the first state.
+    A point (d,) is evaluated as a point and a batch (m, d) as a whole. A batch is evaluated point by point if the
+    problem has constraints, or if the optimizer's attribute `one_by_one` is true. What `diagnostics` and
+    `recommendation` read from the state is offered for logging; an optimizer without a method `recommendation`
+    recommends the best point evaluated, see `Best` and `Front`. If the optimizer has a method `running`, the run takes
+    place within the context manager that it returns for the initial state.
 
     Args:
         optimizer: The optimizer.
         problem: The problem.
-        rng: The source of all its randomness.
-        state: Where it begins; default what `init` returns.
+        rng: The random generator, the only source of randomness.
+        state: The state to begin with; by default the one that `init` returns.
     """
     if state is None:
         state = optimizer.init(problem, rng)
@@ -84,7 +84,7 @@ def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
 def _evaluation(
     optimizer: AskTellOptimizer, problem: Any, archive: Best | Front | None
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """The function that evaluates a point or batch: its values, and its constraint values if `tell` takes them."""
+    """A function that returns the values of a point or batch, and its constraint values if `tell` takes them."""
     constraints = constraint_values(problem)
 
     def at_once(points: Any) -> tuple[Any, ...]:
@@ -121,7 +121,7 @@ def _evaluation(
 
 
 def _without_nan(values: Any) -> Any:
-    """Values as a float or array, with +inf for NaN."""
+    """Values as a float or array, with NaN replaced by +inf."""
     if type(values) is float:
         return values if values == values else math.inf
     array = np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Any Python function as an optimizer."""
+"""Python functions as optimizers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from polarbear.validation import set_fields
 class FunctionOptimizer:
     """A function ``function(problem, rng)`` as an optimizer.
 
-    The function evaluates ``problem(x)`` as often as it likes; `problem` has `dimension`, `lower` and `upper`, is
-    always minimized, and ends the run by itself. The function must be picklable to travel to worker processes.
+    The function may evaluate ``problem(x)`` as often as it likes; `problem` has the attributes `dimension`, `lower` and
+    `upper`, is always minimized, and ends the run by itself. The function must be picklable to be sent to workers.
 
     Attributes:
-        function: The function, or where to import it from, ``"module:function"``.
-        name: Its name; by default the function's.
+        function: The function, or its import path ``"module:function"``.
+        name: The optimizer's name; by default the function's.
 
     Raises:
         TypeError: If the function cannot be called with two arguments, or is a generator or async function.
@@ -66,7 +66,7 @@ def _check_signature(function: Any) -> None:
 
 
 def wrapped(x: Any) -> Optimizer:
-    """An optimizer as it is, a function as one; errors as for `polarbear.optimizers.as_optimizer`."""
+    """A function turned into an optimizer, or an optimizer unchanged; raises as `polarbear.optimizers.as_optimizer`."""
     if not callable(x) and hasattr(x, "ask"):
         if missing := [name for name in ("name", "init", "tell") if not hasattr(x, name)]:
             raise TypeError(

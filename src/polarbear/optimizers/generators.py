@@ -14,13 +14,13 @@ def seed_from(rng: np.random.Generator) -> int:
 
 
 class OwnGenerators:
-    """A context in which NumPy's and Python's global generators belong to one optimizer.
+    """A context manager within which NumPy's and Python's global generators belong to one optimizer.
 
-    They continue where the optimizer left them, and get their former states back at the end. Entering the context
-    again within itself has no effect. It can be pickled.
+    On entry they continue where the optimizer left them; on exit their previous states are restored. Entering the
+    context again within itself has no effect. It can be pickled.
 
     Args:
-        seed: Their first seed, from 0 to 2³² - 1; None: they are not seeded.
+        seed: Their initial seed, from 0 to 2³² - 1; None leaves them unseeded.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -46,7 +46,7 @@ class OwnGenerators:
             _set_global_states(*self._others)
 
     def reseed(self, seed: int) -> None:
-        """Go on from another seed."""
+        """Continue from a new seed."""
         if self._depth:
             np.random.seed(seed)  # noqa: NPY002 - what the libraries draw from
             random.seed(seed)

@@ -19,7 +19,7 @@ from polarbear.records import FloatArray
 from polarbear.validation import Checked, real, set_fields, whole_number
 
 GREATEST = 2**62
-"""The greatest budget; the budgets grow no further."""
+"""The largest budget; budgets grow no further."""
 
 _MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
 
@@ -35,21 +35,21 @@ def _checked_first(first: Any, name: str) -> float | str:
 
 @family("growing-budgets", kw_only=False)
 class GrowingBudgets:
-    """A family A(b) of optimizers: runs A(b1), A(b2), … one after the other, endlessly, with b growing.
+    """A family A(b) of optimizers: runs A(b1), A(b2), … one after the other, endlessly, with growing budgets b.
 
-    The anybudget procedure of Hansen et al. (2022), section I with footnote 3: an optimizer that takes the budget as
-    an input is run with increasing budgets. Here all of them form one run, so that the evaluations of the smaller
-    budgets count; with factor r this costs at most r/(r-1) times the last budget. Each A(b) ends after b evaluations
-    at the latest, and starts anew from the run's random generator. All state that the optimizer exposes is that of
-    the current A(b); ``budget`` is exposed in addition.
+    This is the anybudget procedure of Hansen et al. (2022), section I with footnote 3: an optimizer that takes the
+    budget as an input is run with increasing budgets. Here they all form a single run, so that the evaluations spent
+    with smaller budgets count; with factor r, this costs at most r/(r-1) times the last budget. Each A(b) ends after at
+    most b evaluations and starts afresh, with the run's random generator. All state that the optimizer exposes is that
+    of the current A(b); in addition, ``budget`` is exposed.
 
     Attributes:
-        family: A. One of the optimizers here, or a dataclass of your own.
+        family: The family A: an optimizer of this package or a dataclass of your own.
         argument: The argument of A that takes the budget, a whole number of evaluations.
-        first: b1: a number of evaluations, or a multiple of the dimension, such as ``"10*d"``.
-        factor: The ratio of successive budgets, which are rounded up; above 1.
-        name: Its name; by default "growing", A's name, in parentheses if A is one of these too, and the fields that
-            differ from their defaults.
+        first: The first budget b1: a number of evaluations, or a multiple of the dimension, such as ``"10*d"``.
+        factor: The ratio of successive budgets, above 1; budgets are rounded up.
+        name: The optimizer's name; by default "growing", A's name, in parentheses if A is itself a `GrowingBudgets`,
+            and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -72,7 +72,7 @@ class GrowingBudgets:
         self.member(self.budgets(2)[0])
 
     def default_name(self) -> str:
-        """A's name after "growing", and the fields that differ from their defaults."""
+        """A's name after "growing", followed by the fields that differ from their defaults."""
         inner = f"({self.family.name})" if isinstance(self.family, GrowingBudgets) else self.family.name
         return joined_name(f"growing-{inner}", differences(self, without=["family"]))
 
@@ -89,7 +89,7 @@ class GrowingBudgets:
         return min(math.ceil(budget * self.factor), GREATEST)
 
     def member(self, budget: int) -> Optimizer:
-        """A(b)."""
+        """The optimizer A(b)."""
         return dataclasses.replace(self.family, **{self.argument: budget})
 
     @property
@@ -99,15 +99,15 @@ class GrowingBudgets:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether runs of A disturb each other within a process."""
+        """Whether runs of A within one process interfere with each other."""
         return getattr(self.family, "one_at_a_time", False)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why A takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why A refuses problems of these traits and this dimension; empty if it accepts them."""
         return refusal(self.family, traits, dimension)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Run A(b1), A(b2), … until the problem stops it, or one of them evaluates nothing."""
+        """Run A(b1), A(b2), … until the problem stops the run or one of them evaluates nothing."""
         (budget,) = self.budgets(problem.dimension)
         while True:
             share = Share(problem, budget)
@@ -123,10 +123,10 @@ class GrowingBudgets:
 
 
 class Spent(BaseException):
-    """A share of the run's evaluations is spent; outside `Exception`, like the run's own stop.
+    """Raised when a share of the run's evaluations is spent; no `Exception`, like the run's own stop.
 
     Attributes:
-        share: Whose evaluations.
+        share: The share that is spent.
     """
 
     def __init__(self, share: Share) -> None:
@@ -135,15 +135,15 @@ class Spent(BaseException):
 
 
 class Share:
-    """A problem with at most `budget` evaluations; else it is the problem itself.
+    """A problem limited to `budget` evaluations, which otherwise behaves like the problem itself.
 
     Args:
         problem: The problem.
         budget: Maximum number of evaluations.
 
     Attributes:
-        spent: Number of evaluations made. Rows of a batch beyond the budget are not evaluated. An evaluation of
-            constraints at another point than the last one counts.
+        spent: Number of evaluations made. Rows of a batch beyond the budget are not evaluated. Evaluating constraints
+            at a point other than the last one counts.
     """
 
     def __init__(self, problem: Objective, budget: int) -> None:

@@ -1,8 +1,8 @@
-"""The state of a modular CMA-ES, moved into one of other modules, or made from what another optimizer has left.
+"""The state of a modular CMA-ES, moved to one with other modules, or built from another optimizer's warm start.
 
-Between equal configurations everything is moved: the run goes on bit for bit. Otherwise the new one takes the mean, the
-step size, the matrix in the form in which its own adaptation has it, paths and counts, and whatever belongs to a module
-that both have in common.
+Between equal configurations everything is moved, and the run continues bit for bit. Otherwise the new configuration
+takes over the mean, the step size, the covariance matrix in the form in which its own adaptation stores it, the
+evolution paths and counters, and the state of each module that both configurations have in common.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _OF_MODULES = {
         "damps",
     },
 }
-"""Parts that are moved if all these fields are equal."""
+"""Parts that are moved if all of these fields are equal."""
 _SIZES = ("lamb", "mu", "weights", "pop", "old_pop")
-"""What depends on the number of points per generation, which restarts change."""
+"""Attributes that depend on the number of points per generation, which restarts change."""
 _STEP_SIZE = ("sigma", "s", "a_tpa", "b_tpa", "rank_tpa", "success_ratio")
 _PATHS = ("m", "m_old", "pc", "ps", "dm", "dd", "dz", "hs", "G", "sigma_g")
 _MATRICES = ("C", "B", "d", "A", "inv_root_C", "M", "M_inv", "c", "A_inv")
-"""Attributes of `modcma`'s adaptations."""
+"""Attributes of `modcma`'s step-size and matrix adaptations."""
 
 
 def transplant(old: Any, new: Any, equal: set[str], covariance: FloatArray, *, resized: bool) -> None:
-    """Move a state, `modcma`'s parameters.
+    """Move the state of a run from one object with `modcma`'s parameters to another.
 
     Args:
-        old: Where it is.
-        new: Where it goes.
+        old: The object to move it from.
+        new: The object to move it to.
         equal: The fields of `ModularCMAES` that have equal values in both configurations.
-        covariance: (d, d) C, for an adaptation of another kind.
-        resized: Whether the new configuration has other numbers of points and parents.
+        covariance: (d, d) C, used if the two matrix adaptations are of different kinds.
+        resized: Whether the new configuration has a different number of points or parents.
     """
     shared = [part for part, fields in _OF_MODULES.items() if fields <= equal]
     _copy([*_WHOLE, *shared, *(() if resized else _SIZES)], old, new)
-    if resized:  # some step size adaptations compare a generation with the one before
+    if resized:  # some step size adaptations compare a generation with the previous one
         for population in (new.pop, new.old_pop):
             population.f = np.full(np.shape(population.f), np.median(old.pop.f))
     _copy(_STEP_SIZE, old.mutation, new.mutation)
@@ -63,7 +63,7 @@ def transplant(old: Any, new: Any, equal: set[str], covariance: FloatArray, *, r
 
 
 def set_covariance(adaptation: Any, covariance: FloatArray) -> None:
-    """Set C (d, d), in the form in which an adaptation has it; of a separable one its diagonal, of none nothing."""
+    """Set C (d, d) in the form that an adaptation stores: the diagonal if separable, nothing if it has no matrix."""
     eigenvalues, vectors = (np.asarray(part, dtype=np.float64) for part in np.linalg.eigh(covariance))
     roots = np.sqrt(eigenvalues)
     root, inverse = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
@@ -82,7 +82,7 @@ def set_covariance(adaptation: Any, covariance: FloatArray) -> None:
 
 
 def _form(adaptation: Any) -> str:
-    """How an adaptation has its matrix, told by its attributes."""
+    """The form in which an adaptation stores its matrix, recognized by its attributes."""
     signs = {
         "inv_root_C": "eigen",
         "M": "matrix",
@@ -102,11 +102,11 @@ def _copy(names: Iterable[str], old: Any, new: Any) -> None:
 
 
 def seed_modcma(seed: int) -> None:
-    """Make `modcma`'s random state, the only one in a process, depend on the seed alone.
+    """Make `modcma`'s random state, of which a process has only one, depend on the seed alone.
 
-    Its normal numbers come in pairs, and the second of a pair outlives `set_seed`. Of two series drawn after equal
-    seeds the first is shifted by one against the second if it began with such a leftover; then the second leaves
-    another one.
+    Normal variates are generated in pairs, and an unused second one survives `set_seed`. Of two series drawn after
+    equal seeds, the first is shifted by one against the second if it began with such a leftover. In that case the
+    second series leaves a new leftover, which is drawn.
     """
     from modcma import c_maes
 

@@ -1,4 +1,4 @@
-"""The base of optimizers by ask and tell: it checks values, counts evaluations and saves states."""
+"""The base class of ask-and-tell optimizers: it checks values, counts evaluations and saves states."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from polarbear.protocols import PLAIN, Traits, WarmStart, refusal, traits_of
 from polarbear.records import FloatArray
 
 GREATEST = 1e100
-"""Bound on absolute values for most libraries: squares of differences of two such values are finite."""
+"""Bound on absolute values for most libraries: the squared difference of two such values is finite."""
 
 
 class Space:
-    """A box and the traits of a problem; use it where there is no problem.
+    """A box and the traits of a problem, for use where there is no problem.
 
     Args:
         lower: (d,) lower bounds.
         upper: (d,) upper bounds.
-        traits: Integer variables, number of objectives and constraints.
+        traits: Integer variables, and numbers of objectives and constraints.
 
     Raises:
-        ValueError: If the bounds are not finite, or a lower one is not below its upper one.
+        ValueError: If the bounds are not finite, or a lower bound is not below its upper bound.
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, traits: Traits = PLAIN) -> None:
@@ -43,7 +43,7 @@ class Space:
 
     @classmethod
     def of(cls, problem: Any) -> Space:
-        """The space of a problem; its constraints count only if it gives their values."""
+        """The space of a problem; its constraints count only if it provides their values."""
         if isinstance(problem, Space):
             return problem
         traits = traits_of(problem)
@@ -59,15 +59,15 @@ class Space:
 
 @dataclass(kw_only=True, eq=False)
 class State:
-    """A run's progress; each optimizer adds its own attributes.
+    """The state of a run; each optimizer adds its own attributes.
 
     Attributes:
         space: The search space.
-        asked: The points to evaluate; None once their values are told.
-        constraints: The constraint values told with these values.
+        asked: The points to evaluate; None once their values have been told.
+        constraints: The constraint values told for these points.
         evaluations: Number of values told.
-        best: (d,) the best point, with one objective.
-        value: Its value.
+        best: (d,) the best point, if there is one objective.
+        value: The objective value of `best`.
         ended: Whether the run has ended by itself.
     """
 
@@ -80,7 +80,7 @@ class State:
     ended: bool = field(default=False, init=False)
 
     def count(self, points: FloatArray, values: Any) -> None:
-        """Count evaluations, and update the best point if there is one objective."""
+        """Count evaluations and, with one objective, update the best point."""
         batch = points.ndim == 2
         self.evaluations += len(points) if batch else 1
         if self.space.traits.objectives == 1:
@@ -93,10 +93,10 @@ S = TypeVar("S", bound=State)
 
 
 class SingleObjective:
-    """An optimizer that minimizes one objective; see `polarbear.protocols.Particular`."""
+    """An optimizer that minimizes a single objective; see `polarbear.protocols.Particular`."""
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if traits.objectives == 1:
             return ""
         return (
@@ -106,15 +106,15 @@ class SingleObjective:
 
 
 def check_suitable(optimizer: Any, problem: Any) -> None:
-    """Raise a ValueError unless an optimizer takes a problem."""
+    """Raise a ValueError unless an optimizer accepts a problem."""
     if reason := refusal(optimizer, traits_of(problem), problem.dimension):
         raise ValueError(reason)
 
 
 class Native(ABC, Generic[S]):
-    """An optimizer by ask and tell, see `polarbear.protocols.AskTellOptimizer`; calling it runs the driver.
+    """An ask-and-tell optimizer, see `polarbear.protocols.AskTellOptimizer`; calling it runs the driver.
 
-    States are saved by pickling: restore only what you have saved yourself.
+    States are saved by pickling: restore only those that you have saved yourself.
     """
 
     name: str
@@ -124,53 +124,53 @@ class Native(ABC, Generic[S]):
 
     @abstractmethod
     def _init(self, space: Space, rng: np.random.Generator) -> S:
-        """The first state."""
+        """The initial state."""
 
     @abstractmethod
     def _ask(self, state: S) -> FloatArray:
         """The next point (d,) or batch (m, d)."""
 
     def _tell(self, state: S, values: Any) -> None:
-        """Update the state by the values of `state.asked`, none of which is NaN; by default nothing depends on them."""
+        """Update the state with the values of `state.asked`, none of which is NaN; by default, do nothing."""
 
     def __call__(self, problem: Any, rng: np.random.Generator) -> None:
-        """Optimize until the problem stops it, or until it ends by itself.
+        """Optimize until the problem stops the run or the optimizer ends by itself.
 
         Raises:
-            ValueError: If the optimizer does not take the problem.
-            ImportError: If a package is not installed.
+            ValueError: If the optimizer refuses the problem.
+            ImportError: If a required package is not installed.
         """
         ask_and_tell(self, problem, rng)
 
     def init(self, problem: Any, rng: np.random.Generator) -> S:
-        """The first state of a run.
+        """The initial state of a run.
 
         Args:
             problem: A problem, which is not evaluated, or a `Space`.
-            rng: The source of all randomness of the run.
+            rng: The random generator, the only source of randomness in the run.
 
         Raises:
-            ValueError: If the optimizer does not take the problem.
-            ImportError: If a package is not installed.
+            ValueError: If the optimizer refuses the problem.
+            ImportError: If a required package is not installed.
         """
         space = Space.of(problem)
         check_suitable(self, space)
         return self._init(space, rng)
 
     def ask(self, state: S) -> tuple[FloatArray, S]:
-        """The points to evaluate next, the same until their values are told; empty once the run has ended."""
+        """The points to evaluate next, unchanged until their values are told; empty once the run has ended."""
         if state.asked is None:
             state.asked = np.empty((0, state.space.dimension)) if state.ended else self._ask(state)
         return state.asked, state
 
     def tell(self, state: S, points: ArrayLike, values: ArrayLike, constraints: ArrayLike | None = None) -> S:
-        """The state after the values of the points asked for.
+        """The state after receiving the values of the points asked for.
 
         Args:
             state: The state that `ask` returned.
             points: The points that `ask` returned: (d,) or (m, d).
-            values: A number or (m,), low is good; with k objectives (k,) or (m, k). +inf where there is no value.
-            constraints: With c constraints (c,) or (m, c), at most 0 where they hold.
+            values: A number or (m,), lower is better; with k objectives, (k,) or (m, k). +inf where a value is missing.
+            constraints: With c constraints, (c,) or (m, c); at most 0 where they hold.
 
         Raises:
             RuntimeError: If `ask` was not called.
@@ -197,7 +197,7 @@ class Native(ABC, Generic[S]):
         return WarmStart(evaluations=state.evaluations, best=state.best, value=value, optimizer=self, state=state)
 
     def save(self, state: S) -> bytes:
-        """A state as bytes; the state itself is unchanged.
+        """A state as bytes; the state itself stays unchanged.
 
         Raises:
             TypeError: If the library's own state cannot be pickled.
@@ -208,19 +208,19 @@ class Native(ABC, Generic[S]):
             raise TypeError(f"a state of {self.name} cannot be saved: {error}") from error
 
     def restore(self, saved: bytes) -> S:
-        """The state saved by an optimizer of equal settings. Restore only what you have saved yourself."""
+        """A state saved by an optimizer of equal settings. Restore only what you have saved yourself."""
         return pickle.loads(saved)
 
 
 class Continuable(Native[S]):
-    """An optimizer that can start from what another one has left, see `polarbear.protocols.Continuing`."""
+    """An optimizer that can start from another one's warm start, see `polarbear.protocols.Continuing`."""
 
     @abstractmethod
     def _warm(self, state: S, start: WarmStart) -> None:
-        """Change the first state of a run by what another optimizer has left."""
+        """Adapt the initial state of a run to another optimizer's warm start."""
 
     def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart) -> None:
-        """Optimize from what another optimizer has left; of one with equal settings it takes the state itself."""
+        """Optimize from another optimizer's warm start; if its settings are equal, take over its state itself."""
         if type(start.optimizer) is type(self) and _equal_settings(start.optimizer, self):
             state = start.state
         else:
@@ -230,12 +230,12 @@ class Continuable(Native[S]):
 
 
 def _equal_settings(first: Any, second: Any) -> bool:
-    """Whether two optimizers of a class differ by their names alone."""
+    """Whether two optimizers of the same class differ in their names alone."""
     return {**vars(first), "name": ""} == {**vars(second), "name": ""}
 
 
 def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None) -> Any:
-    """Values of points as an array or a float: `width` numbers for each, or one if it is None; none is NaN."""
+    """Values of points as an array or a float, `width` numbers per point, or one if it is None; none may be NaN."""
     if type(values) is float and values == values and points.ndim == 1 and width is None:
         return values
     array = np.asarray(values, dtype=np.float64)
@@ -249,5 +249,5 @@ def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None
 
 
 def clip_values(values: Any, bound: float = GREATEST) -> FloatArray:
-    """`values` between -`bound` and `bound`, with `bound` for NaN: for libraries that fail at infinite values."""
+    """`values` clipped to [-`bound`, `bound`], with NaN as `bound`, for libraries that fail at infinite values."""
     return np.clip(np.nan_to_num(np.array(values, dtype=np.float64), nan=bound), -bound, bound)

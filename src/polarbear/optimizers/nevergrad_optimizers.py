@@ -1,4 +1,4 @@
-"""The former place of `polarbear.optimizers.adapters.nevergrad`."""
+"""The former location of `polarbear.optimizers.adapters.nevergrad`."""
 
 from polarbear.optimizers.adapters.nevergrad import Nevergrad, Registry, registry
 

@@ -1,4 +1,4 @@
-"""Restart strategies of optimizers with populations."""
+"""Restart strategies of population-based optimizers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from polarbear.validation import choice
 
 STRATEGIES = ("STOP", "RESTART", "IPOP", "BIPOP")
-"""STOP: never; RESTART: with the same population; IPOP: with twice the population; BIPOP: see `Restarts`."""
+"""STOP: no restart; RESTART: the same population size; IPOP: twice the population size; BIPOP: see `Restarts`."""
 
 
 Strategy = Annotated[str, choice(*STRATEGIES)]
@@ -18,19 +18,19 @@ Strategy = Annotated[str, choice(*STRATEGIES)]
 
 
 class Restarts:
-    """The settings of each start.
+    """The settings of each start under a restart strategy.
 
-    With BIPOP (Hansen, 2009, with the sizes of pycma's `fmin2`), starts are large or small, whichever have spent
-    fewer evaluations so far; the first start counts as small. The k-th large population is 2ᵏ times the first one. A
-    small one is (2ᵏ)^(u²) times the first, its step size 100^(-v) times the usual, with u and v uniform in [0, 1], and
-    it may spend half of what all large ones have spent.
+    With BIPOP (Hansen, 2009, with the sizes of pycma's `fmin2`), the next start is large or small, whichever kind has
+    spent fewer evaluations so far; the first start counts as small. The k-th large population is 2ᵏ times the first
+    one. A small one is (2ᵏ)^(u²) times the first, with a step size 100^(-v) times the usual one, where u and v are
+    uniform in [0, 1]; it may spend half the evaluations that all large starts have spent.
 
     Args:
         strategy: One of `STRATEGIES`.
-        rng: The source of u and v.
+        rng: The random generator that u and v are drawn from.
 
     Attributes:
-        population: Points per generation; 0 at the first start, which takes the default.
+        population: Points per generation; 0 for the first start, which takes the default.
         step_size_factor: Factor on the initial step size.
         evaluations: Maximum number of evaluations of the start.
     """
@@ -46,11 +46,11 @@ class Restarts:
         self._spent = {True: 0, False: 0}
 
     def next(self, population: float, spent: int) -> bool:
-        """Go to the next start; False if there is none.
+        """Proceed to the next start; return False if there is none.
 
         Args:
-            population: Points per generation of the start that has ended; it is multiplied, so it may be a fraction.
-            spent: Evaluations that start has spent.
+            population: Points per generation of the start that has ended; as it is multiplied, it may be a fraction.
+            spent: Evaluations spent by that start.
         """
         self._first = self._first or population
         self._spent[self._small] += spent

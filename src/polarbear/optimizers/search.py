@@ -16,16 +16,16 @@ from polarbear.records import FloatArray
 from polarbear.validation import Flag, choice, whole
 
 BLOCK = 256
-"""Points that random search draws at once; the points do not depend on it."""
+"""Number of points that random search draws at once; it does not affect the points."""
 
 SEQUENCES = {"SOBOL": "Sobol", "HALTON": "Halton", "LATIN_HYPERCUBE": "LatinHypercube"}
-"""The sequences, with their classes in `scipy.stats.qmc`."""
+"""The sequences and their classes in `scipy.stats.qmc`."""
 
 GREATEST_SOBOL_DIMENSION = 21_201
-"""Number of variables for which direction numbers of the Sobol sequence are known (Joe and Kuo, 2008)."""
+"""Largest number of variables with known direction numbers of the Sobol sequence (Joe and Kuo, 2008)."""
 
 SOBOL_BITS = 53
-"""Binary digits of Sobol points, all that a float has; the sequence ends after 2⁵³ points."""
+"""Binary digits of Sobol points, as many as a float holds; the sequence ends after 2⁵³ points."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,7 +41,7 @@ class RandomSearch(Continuable[_RandomState]):
     recommends the nondominated points; see `Front`.
 
     Attributes:
-        name: Its name.
+        name: The optimizer's name.
     """
 
     one_by_one = True
@@ -54,7 +54,7 @@ class RandomSearch(Continuable[_RandomState]):
         return _RandomState(space=space, rng=rng)
 
     def _warm(self, state: _RandomState, start: WarmStart) -> None:
-        """It remembers nothing, and so goes on as it would have begun."""
+        """Do nothing: random search has no memory."""
 
     def _ask(self, state: _RandomState) -> FloatArray:
         space = state.space
@@ -68,21 +68,22 @@ class _SequenceState(State):
 
 @family("quasi-random-search", "QuasiRandomSearch-{sequence}", scramble="not-scrambled")
 class QuasiRandomSearch(Native[_SequenceState]):
-    """Evaluates points of low discrepancy in the box until it is stopped.
+    """Evaluates a low-discrepancy sequence of points in the box until it is stopped.
 
     A real variable is uniform between its bounds, an integer one uniform over the integers between them. With
-    scrambling, each single point, the first included, is uniform in the box.
+    scrambling, every single point, including the first, is uniform in the box.
     It recommends the best point evaluated, a feasible one if there is any; see `Best`. With several objectives it
     recommends the nondominated points; see `Front`.
 
     Attributes:
         sequence: SOBOL, HALTON or LATIN_HYPERCUBE, in upper or lower case. Each Latin hypercube is one batch,
             independent of the others.
-        batch: Points evaluated at once; for SOBOL best a power of two. The points of SOBOL and HALTON do not depend on
-            it; it is the size of LATIN_HYPERCUBE's hypercubes.
-        scramble: Whether the sequence is randomized; without it, it is the same in all runs. Latin hypercubes without
-            it have their points in the cells' centres, and are random all the same.
-        name: Its name; by default "QuasiRandomSearch", the sequence, and the fields that differ from their defaults.
+        batch: Number of points evaluated at once; for SOBOL, preferably a power of two. The points of SOBOL and HALTON
+            do not depend on it; for LATIN_HYPERCUBE it is the size of each hypercube.
+        scramble: Whether the sequence is randomized; otherwise it is the same in all runs. Without scrambling, the
+            points of Latin hypercubes lie in the centres of the cells, but are still random.
+        name: The optimizer's name; by default "QuasiRandomSearch", the sequence, and the fields that differ from their
+            defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -96,7 +97,7 @@ class QuasiRandomSearch(Native[_SequenceState]):
     name: str = ""
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if self.sequence != "SOBOL" or dimension <= GREATEST_SOBOL_DIMENSION:
             return ""
         return (
@@ -113,7 +114,7 @@ class QuasiRandomSearch(Native[_SequenceState]):
     def _ask(self, state: _SequenceState) -> FloatArray:
         sequence, space = state.sequence, state.space
         if self.sequence == "SOBOL" and sequence.num_generated == 0 and self.batch & (self.batch - 1):
-            # SciPy warns if the first batch is no power of two
+            # SciPy warns if the size of the first batch is not a power of two
             points = np.concatenate((sequence.random(1), sequence.random(self.batch - 1)))
         else:
             points = sequence.random(self.batch)
@@ -127,10 +128,10 @@ def in_box(units: FloatArray, lower: FloatArray, upper: FloatArray, mask: NDArra
         units: (m, d) points in [0, 1)^d.
         lower: (d,) lower bounds.
         upper: (d,) upper bounds.
-        mask: (d,) which variables are integers; None: none.
+        mask: (d,) mask of the integer variables; None if there are none.
 
     Returns:
-        (m, d); an integer variable takes each integer between its bounds for an equal part of [0, 1).
+        (m, d) points in the box; an integer variable takes each integer between its bounds for an equal part of [0, 1).
     """
     points = lower + units * (upper - lower)
     if mask is not None:

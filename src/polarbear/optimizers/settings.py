@@ -1,4 +1,4 @@
-"""The declaration of an optimizer: its name in study files, its presets, its default name and its options."""
+"""The declaration of optimizers: names in study files, presets, default names and options."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from polarbear.validation import Checked, chosen_word, folded, set_fields, setti
 T = TypeVar("T")
 
 FAMILIES: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
-"""Names in study files: a class, and the arguments that take other defaults."""
+"""For each name in study files, its class and the arguments whose defaults it overrides."""
 ALGORITHMS: dict[str, tuple[str, str, Callable[[], Iterable[str]]]] = {}
-"""For each library its family in study files, the field that names one of its algorithms, and their names."""
+"""For each library, its family in study files, the field that selects an algorithm, and a lister of their names."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
@@ -30,18 +30,18 @@ def family(
     algorithms: tuple[str, str, Callable[[], Iterable[str]]] | None = None,
     **labels: str,
 ) -> Callable[[type[T]], type[T]]:
-    """Declare a family of optimizers: a class of `polarbear.validation.settings` with a field `name`.
+    """Declare a family of optimizers: apply `polarbear.validation.settings` to a class with a field `name`.
 
-    Without a name, an optimizer is called after `name` and the fields that differ from their defaults; a class with a
-    method `default_name` names itself.
+    An optimizer without a name is called after `name` and the fields that differ from their defaults; a class with a
+    method `default_name` derives the name itself.
 
     Args:
         study_name: The name in study files.
-        name: The first part of the default name, such as ``"NLopt-{algorithm}"``, which shows these fields.
-        kw_only: Whether the fields are keywords only.
-        presets: Further names in study files, and the arguments that take other defaults.
-        algorithms: The library, the field that names one of its algorithms, and their names, so that study files may
-            call them such as ``"nlopt-COBYLA"``.
+        name: The first part of the default name; it may contain fields, such as ``"NLopt-{algorithm}"``.
+        kw_only: Whether the fields are keyword-only.
+        presets: Further names in study files, each with the arguments whose defaults it overrides.
+        algorithms: The library, the field that selects one of its algorithms, and a function that lists their names, so
+            that study files may refer to them by names such as ``"nlopt-COBYLA"``.
         labels: How some fields appear in the default name, such as ``restart_strategy="{}"``; see `label`.
     """
 
@@ -73,7 +73,7 @@ def family(
 
 
 def differences(optimizer: Any, preset: Mapping[str, Any] | None = None, without: Iterable[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass, but for its name, whose values differ from a preset or from their defaults."""
+    """The fields of a dataclass, except its name, whose values differ from a preset's or from their defaults."""
     changed: dict[str, Any] = {}
     for field in dataclasses.fields(optimizer):
         factory = cast("Any", field.default_factory)
@@ -85,14 +85,14 @@ def differences(optimizer: Any, preset: Mapping[str, Any] | None = None, without
 
 
 def joined_name(kind: str, fields: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
-    """A name of an optimizer: its kind and some of its fields."""
+    """The name of an optimizer, made of its kind and some of its fields."""
     return "-".join([kind, *(label(field, value, (labels or {}).get(field)) for field, value in fields.items())])
 
 
 def label(field: str, value: Any, form: str | None = None) -> str:
-    """A field in a name: `form` with its value, such as ``"{}"``.
+    """A field's part of a name: `form`, such as ``"{}"``, with the field's value inserted.
 
-    By default ``field=value``; ``field`` or ``not-field`` for a switch; and all entries of a mapping.
+    By default it is ``field=value``, ``field`` or ``not-field`` for a flag, and all entries for a mapping.
     """
     if form is not None:
         return form.format(value)
@@ -106,7 +106,7 @@ def label(field: str, value: Any, form: str | None = None) -> str:
 def choice_of(
     words: Iterable[str], aliases: Mapping[str, str] | None = None, left_out: Mapping[str, str] | None = None
 ) -> Checked:
-    """As `polarbear.validation.choice`, with the reasons for words that exist, but are not offered."""
+    """As `polarbear.validation.choice`, but giving the reason for a word that exists and is not offered."""
     reasons = {folded(word): reason for word, reason in (left_out or {}).items()}
 
     def check(value: Any, name: str) -> str:
@@ -118,7 +118,7 @@ def choice_of(
 
 
 def check_options(options: Mapping[str, Any], owner: str, valid: Iterable[str]) -> None:
-    """Raise a ValueError unless an algorithm, or a library, has all the options."""
+    """Raise a ValueError unless an algorithm or library has all of the options."""
     for key in options:
         if key not in valid:
             raise ValueError(f"{owner} has no option {key!r};{did_you_mean(str(key), valid)}")

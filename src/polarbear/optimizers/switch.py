@@ -1,4 +1,4 @@
-"""From one optimizer to another within a run (Vermetten 2025, chapter 5)."""
+"""Switching from one optimizer to another within a run (Vermetten 2025, chapter 5)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from polarbear.records import FloatArray
 from polarbear.validation import Checked, parse_number, real, set_fields, whole_number
 
 REMEMBERED = 1000
-"""Points evaluated last that the second optimizer may take as its population."""
+"""Number of latest points that the second optimizer may take as its population."""
 
 _NAMED = ("at", "value", "rule", "transfer")
-"""The fields that names tell, in this order."""
+"""The fields that appear in names, in this order."""
 
 
 def _checked_at(at: Any, name: str) -> int | str:
@@ -33,12 +33,12 @@ def _checked_at(at: Any, name: str) -> int | str:
 
 
 class Progress:
-    """A run until now, as rules of switching see it.
+    """The progress of a run, as seen by switching rules.
 
     Attributes:
-        evaluations: Number of evaluations.
+        evaluations: Number of evaluations so far.
         best: (d,) the best point; None before the first value.
-        value: Its value, low is good; +inf before the first.
+        value: The objective value of `best`, lower is better; +inf before the first value.
     """
 
     def __init__(self) -> None:
@@ -49,19 +49,19 @@ class Progress:
         self._offered: Callable[[], WarmStart] | None = None
 
     def add(self, point: FloatArray, value: float) -> None:
-        """Count an evaluation."""
+        """Record an evaluation."""
         self.evaluations += 1
         self._last.append((np.array(point), value if value == value else np.inf))
         if value < self.value:
             self.best, self.value = self._last[-1]
 
     def offer(self, getter: Callable[[], WarmStart]) -> None:
-        """Take what the optimizer itself offers to start from."""
+        """Accept the warm start that the optimizer itself offers."""
         self._offered = getter
 
     @property
     def latest(self) -> tuple[FloatArray, FloatArray]:
-        """The points (m, d) evaluated last, 1,000 at most, and their values (m,)."""
+        """The latest points (m, d), at most 1,000, and their values (m,)."""
         return np.array([point for point, _ in self._last]), np.array([value for _, value in self._last])
 
     @property
@@ -77,26 +77,26 @@ class Progress:
 
 @family("switch", kw_only=False)
 class Switch:
-    """Runs one optimizer, and after a switch another one, which starts from what the first has left.
+    """Runs one optimizer and, after a switch, another one that starts from what the first has left.
 
-    The switch comes as soon as one of `at`, `value` and `rule` says so, or when the first optimizer ends by itself. An
-    optimizer by ask and tell, and the modular CMA-ES, ends its generation first; any other is stopped at its next
-    evaluation. All state that the run exposes is that of the present optimizer, and ``stage`` is 1 or 2.
+    The switch takes place as soon as one of `at`, `value` and `rule` calls for it, or when the first optimizer ends by
+    itself. Ask-and-tell optimizers and the modular CMA-ES complete their generation first; any other is stopped at its
+    next evaluation. All state that the run exposes is that of the current optimizer, and ``stage`` is 1 or 2.
 
     Attributes:
         first: The first optimizer.
-        second: The second one, which has to be able to start from another one unless `transfer` is "nothing".
-        at: Evaluations after which to switch: a number, or a multiple of the dimension, such as ``"10*d"``.
-        transfer: What the second one starts from: "everything" of the first one's state that it can use, the "best"
-            point, or "nothing": it then starts afresh.
-        value: The objective value, low is good, at which to switch.
-        rule: A function of `Progress` that returns whether to switch now, or ``"module:function"`` of it; asked after
-            each generation, or evaluation.
-        name: Its name; by default both optimizers' names and the fields that differ from their defaults.
+        second: The second optimizer, which must be able to start from another one unless `transfer` is "nothing".
+        at: The number of evaluations after which to switch, or a multiple of the dimension, such as ``"10*d"``.
+        transfer: What the second optimizer starts from: "everything" in the first one's state that it can use, only
+            the "best" point, or "nothing", which is a fresh start.
+        value: The objective value, lower is better, at which to switch.
+        rule: A function that takes a `Progress` and returns whether to switch now, or its import path
+            ``"module:function"``; called after each generation or evaluation.
+        name: The optimizer's name; by default both optimizers' names and the fields that differ from their defaults.
 
     Raises:
         ValueError: If none of `at`, `value` and `rule` is given, or the second cannot start from another optimizer.
-        TypeError: If one of the optimizers is none.
+        TypeError: If `first` or `second` is not an optimizer.
     """
 
     first: Any
@@ -119,7 +119,7 @@ class Switch:
         set_fields(self, first=first, second=second)
 
     def default_name(self) -> str:
-        """Both optimizers' names, and when to switch."""
+        """Both optimizers' names and the switching condition."""
         changed = differences(self, without=["first", "second"])
         if self.rule is not None:
             changed["rule"] = getattr(self.rule, "__name__", type(self.rule).__name__)
@@ -128,24 +128,24 @@ class Switch:
 
     @property
     def requires(self) -> Any:
-        """The package that the optimizers need, of two one that is missing; None if they need none."""
+        """The package that the optimizers need, a missing one first; None if they need none."""
         needed = [extra for each in (self.first, self.second) if (extra := getattr(each, "requires", None)) is not None]
         missing = (extra for extra in needed if not extra.installed)
         return next(missing, needed[0] if needed else None)
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether runs of one of the optimizers disturb each other within a process."""
+        """Whether runs of either optimizer within one process interfere with each other."""
         return any(getattr(each, "one_at_a_time", False) for each in (self.first, self.second))
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why one of them takes no problem of these traits and this dimension; empty if both do."""
+        """The reason why one of them refuses problems of these traits and this dimension; empty if both accept them."""
         if traits.objectives > 1 or traits.constraints:
             return "a switch is decided by one objective without constraints; take the optimizers by themselves"
         return refusal(self.first, traits, dimension) or refusal(self.second, traits, dimension)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Run the first optimizer until the switch, then the second one until the problem stops it."""
+        """Run the first optimizer until the switch, then the second one until the problem stops the run."""
         expose(problem, stage=lambda: 1.0)
         start = _run_until(self._is_due(problem.dimension), self.first, problem, rng).warm_start
         expose(problem, stage=lambda: 2.0)
@@ -166,19 +166,20 @@ class Switch:
 
 @dataclass(frozen=True, kw_only=True)
 class Branched:
-    """A recorded run once more, which from some evaluation on takes another way.
+    """A repetition of a recorded run that branches off after a given number of evaluations.
 
-    Its generator plays no part: up to there chance is that of the recorded run, afterwards it comes from a seed of its
-    own, the same whatever goes on. Where the first optimizer's generation ends, as for a `Switch`, its random states
-    are seeded anew (see `polarbear.protocols.Reseedable`), or the second one takes over what it has left.
+    The generator passed to it is not used: up to the branching point all random numbers are those of the recorded run;
+    afterwards they come from a separate seed, the same whichever optimizer goes on. The branching takes place at the
+    end of a generation of the first optimizer, as for a `Switch`: either its random states are reseeded (see
+    `polarbear.protocols.Reseedable`), or the second optimizer takes over.
 
     Attributes:
         first: The optimizer of the recorded run.
-        second: The one that takes over; None: the first one stays.
-        at: After how many evaluations.
+        second: The optimizer that takes over; None if the first one continues.
+        at: The number of evaluations after which to branch off.
         before: The seed of the recorded run's generator.
-        after: The seed of what comes then.
-        name: Its name.
+        after: The seed of the generator after the branching point.
+        name: The optimizer's name.
     """
 
     first: Any
@@ -190,11 +191,11 @@ class Branched:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether runs of one of the optimizers disturb each other within a process."""
+        """Whether runs of either optimizer within one process interfere with each other."""
         return any(getattr(each, "one_at_a_time", False) for each in (self.first, self.second))
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:  # noqa: ARG002 - see above
-        """Repeat the run, and go on."""
+        """Repeat the recorded run up to the branching point, and continue from there."""
         own, new = (np.random.default_rng(np.random.SeedSequence(seed)) for seed in (self.before, self.after))
         stays = self.second is None
         renewed = False
@@ -219,21 +220,21 @@ class Branched:
 def _run_until(
     is_due: Callable[[Progress], bool], optimizer: Any, problem: Objective, rng: np.random.Generator
 ) -> Progress:
-    """Run an optimizer until a switch is due, or it ends by itself."""
+    """Run an optimizer until a switch is due or it ends by itself."""
     watched = _Watched(problem, is_due, stepwise=getattr(optimizer, "ends_steps", False))
     try:
         drive(optimizer, watched, rng)
     except Switched as switched:
-        if switched.watched is not watched:  # of a switch around this one
+        if switched.watched is not watched:  # raised for an enclosing switch
             raise
     return watched.progress
 
 
 class Switched(BaseException):
-    """The switch has come; outside `Exception`, like the run's own stop.
+    """Raised when the switch is due; no `Exception`, like the run's own stop.
 
     Attributes:
-        watched: The problem whose optimizer has to end.
+        watched: The watched problem whose optimizer must end.
     """
 
     def __init__(self, watched: _Watched) -> None:
@@ -246,8 +247,8 @@ class _Watched:
 
     Args:
         problem: The problem.
-        is_due: Whether to switch.
-        stepwise: Whether the optimizer tells when a generation has ended; else it is stopped at an evaluation.
+        is_due: A function that returns whether to switch.
+        stepwise: Whether the optimizer reports the end of each generation; otherwise it is stopped at an evaluation.
     """
 
     def __init__(self, problem: Objective, is_due: Callable[[Progress], bool], *, stepwise: bool) -> None:
@@ -262,7 +263,7 @@ class _Watched:
         """Evaluate one point (d,) or a batch (m, d).
 
         Raises:
-            Switched: If the switch has come.
+            Switched: If the switch is due.
         """
         points = np.asarray(x)
         if points.ndim == 1:
@@ -282,15 +283,15 @@ class _Watched:
         return value
 
     def offer_warm_start(self, getter: Callable[[], WarmStart]) -> None:
-        """Keep what the optimizer offers, and pass it on."""
+        """Keep the warm start that the optimizer offers, and pass it on."""
         self.progress.offer(getter)
         offer_warm_start(self._problem, getter)
 
     def step_ended(self) -> None:
-        """The optimizer's generation has ended.
+        """Report the end of the optimizer's generation.
 
         Raises:
-            Switched: If the switch has come.
+            Switched: If the switch is due.
         """
         end_step(self._problem)
         if self._is_due(self.progress):

@@ -15,34 +15,34 @@ def expose(problem: Any, **getters: Callable[[], float]) -> None:
     """Offer parameters for logging; does nothing if `problem` logs none.
 
     Args:
-        problem: What the optimizer was called with.
-        getters: For each parameter's name a function that returns its current value.
+        problem: The problem that the optimizer was called with.
+        getters: For each parameter, a function that returns its current value.
     """
     if (offer := getattr(problem, "expose", None)) is not None:
         offer(**getters)
 
 
 def recommend(problem: Any, getter: Callable[[], ArrayLike]) -> None:
-    """Offer the (d,) point that the optimizer would return now, with several objectives also (m, d) points.
+    """Offer the point (d,) that the optimizer would return now, or points (m, d) with several objectives.
 
-    Does nothing if `problem` logs none.
+    Does nothing if `problem` logs no recommendations.
 
     Args:
-        problem: What the optimizer was called with.
-        getter: Returns the point, or points.
+        problem: The problem that the optimizer was called with.
+        getter: A function that returns the point or points.
     """
     if (offer := getattr(problem, "recommend", None)) is not None:
         offer(getter)
 
 
 def offer_warm_start(problem: Any, getter: Callable[[], WarmStart]) -> None:
-    """Offer what another optimizer could start from now; does nothing if `problem` has no use for it."""
+    """Offer a warm start for another optimizer; does nothing if `problem` has no use for it."""
     if (offer := getattr(problem, "offer_warm_start", None)) is not None:
         offer(getter)
 
 
 def end_step(problem: Any) -> None:
-    """Say that a generation has ended, so that the run could go on with another optimizer."""
+    """Report the end of a generation, where the run may continue with another optimizer."""
     if (ended := getattr(problem, "step_ended", None)) is not None:
         ended()
 
@@ -52,8 +52,8 @@ class Reading:
     """A getter that reads a parameter from the current state.
 
     Attributes:
-        reader: Reads it from a state, as the functions of `diagnostics`.
-        state: Returns the current state.
+        reader: A function that reads the parameter from a state, like those of `diagnostics`.
+        state: A function that returns the current state.
     """
 
     reader: Callable[[Any], float]
@@ -61,7 +61,7 @@ class Reading:
 
     @property
     def on_request(self) -> bool:
-        """Whether it is called only if its name is requested."""
+        """Whether the parameter is read only if its name is requested."""
         return bool(getattr(self.reader, "on_request", False))
 
     def __call__(self) -> float:
@@ -74,8 +74,8 @@ class Component:
     """A getter for one component of a vector, which is logged only if its name is requested.
 
     Attributes:
-        vector: Returns the vector, from a state if one is passed.
-        index: Which component, from 0.
+        vector: A function that returns the vector, from a state if one is passed.
+        index: The index of the component, from 0.
     """
 
     on_request: ClassVar[bool] = True
@@ -83,17 +83,17 @@ class Component:
     index: int
 
     def __call__(self, *state: Any) -> float:
-        """The component's value, at present or in a state."""
+        """The component's value, either the current one or that in a given state."""
         return float(self.vector(*state)[self.index])
 
 
 def expose_readers(problem: Any, readers: Mapping[str, Callable[[Any], float]], state: Callable[[], Any]) -> None:
-    """Offer parameters that are read from a state.
+    """Offer for logging parameters that are read from a state.
 
     Args:
-        problem: What the optimizer was called with.
-        readers: For each name what reads the parameter from a state.
-        state: Returns the current state.
+        problem: The problem that the optimizer was called with.
+        readers: For each parameter, a function that reads it from a state.
+        state: A function that returns the current state.
     """
     expose(problem, **{name: Reading(reader, state) for name, reader in readers.items()})
 
@@ -104,6 +104,7 @@ def components(name: str, size: int, vector: Callable[..., Any]) -> dict[str, Co
     Args:
         name: The vector's name.
         size: Number of components.
-        vector: Returns the vector: called without arguments for `expose`, with a state for `diagnostics`.
+        vector: A function that returns the vector, called without arguments for `expose`, with a state for
+            `diagnostics`.
     """
     return {f"{name}_{i + 1}": Component(vector, i) for i in range(size)}

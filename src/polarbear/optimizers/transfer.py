@@ -1,4 +1,4 @@
-"""What an optimizer starts from where another one has ended: a distribution or a population."""
+"""The distribution or population that an optimizer starts from when it takes over from another one."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from polarbear.protocols import Box, WarmStart
 from polarbear.records import FloatArray
 
 _SELECTED = 3
-"""Best points that make a distribution, where the first optimizer has none (Vermetten 2025, section 5.4)."""
+"""Number of best points that form a distribution if the first optimizer has none (Vermetten 2025, section 5.4)."""
 _FRESH_STEP = 0.2
-"""In box widths: σ of a search that begins."""
+"""Initial σ of a fresh search, in box widths."""
 _LEAST_SPREAD = 1e-5
-"""In box widths: less is no search distribution, but one point, or the steps of finite differences around it."""
+"""Smallest spread, in box widths, of a search distribution; anything less is one point or its finite differences."""
 _LEAST_STEP = 1e-10
-"""In box widths: of distributions that the first optimizer itself has."""
+"""Smallest σ, in box widths, of a distribution that comes from the first optimizer itself."""
 _REDUCED, _ZETA = 0.1, 2.0
-"""Of multi-level single linkage: the share of points that may begin local searches, and ζ (Vermetten 2025, 5.3)."""
+"""Multi-level single linkage: the share of points where local searches may start, and ζ (Vermetten 2025, 5.3)."""
 _WORST_CONDITION = 1e14
-"""Smaller eigenvalues of a covariance matrix are raised to the largest divided by it."""
+"""Largest condition number of a covariance matrix; eigenvalues that are too small are raised."""
 
 
 def distribution_of(start: WarmStart, box: Box) -> tuple[FloatArray, float, FloatArray]:
-    """The mean (d,) in the problem's coordinates, σ and the covariance matrix C (d, d), both in box widths.
+    """The mean (d,) in the problem's coordinates, and σ and the covariance matrix C (d, d) in box widths.
 
-    Without a distribution to start from it is the mean of the three best points known, with σ their standard deviation
-    and C = I. Where there is only one, or they are as near as those of finite differences, it is the best point with
-    σ = 0.2, as at a start: their spread tells nothing of how far the optimum is. Without points it is the box's centre.
+    If `start` holds no distribution, the mean is that of the three best points known, σ their standard deviation, and
+    C = I. If there is only one point, or the points are as close together as those of finite differences, their spread
+    says nothing about the distance to the optimum: the mean is then the best point and σ = 0.2, as in a fresh start.
+    Without points, the mean is the box's centre.
     """
     width = box.upper - box.lower
     if start.mean is not None and start.step_size is not None and np.isfinite(start.mean).all():
@@ -45,12 +46,12 @@ def distribution_of(start: WarmStart, box: Box) -> tuple[FloatArray, float, Floa
 
 
 def step_size_of(spread: float) -> float:
-    """σ in box widths from how far points or steps of a search spread: 0.2 where that is too little to search by."""
+    """σ in box widths, from the spread of the points or steps of a search; 0.2 if that is too small to search with."""
     return spread if spread >= _LEAST_SPREAD else _FRESH_STEP
 
 
 def known_points(start: WarmStart, box: Box) -> tuple[FloatArray, FloatArray]:
-    """Points (m, d) in the box and their values (m,), the latest last: the population, else the best point alone."""
+    """Known points (m, d), in the box, and their values (m,), the latest last: the population, else the best point."""
     if start.population is not None and start.values is not None and start.values.ndim == 1:
         return np.clip(start.population, box.lower, box.upper), start.values
     if start.best is None or start.value is None:
@@ -59,17 +60,18 @@ def known_points(start: WarmStart, box: Box) -> tuple[FloatArray, FloatArray]:
 
 
 def first_point(start: WarmStart | None, box: Box, rng: np.random.Generator) -> FloatArray:
-    """(d,) the best point known, within the box; without one a point drawn uniformly from it."""
+    """(d,) the best point known, clipped to the box; without one, a uniformly random point of the box."""
     if start is None or start.best is None:
         return rng.uniform(box.lower, box.upper)
     return np.clip(start.best, box.lower, box.upper)
 
 
 def search_starts(start: WarmStart, box: Box) -> FloatArray:
-    """(k, d) where multi-level single linkage begins local searches, of the points known: the best first.
+    """(k, d) starting points of local searches by multi-level single linkage, among the points known, the best first.
 
-    Of the tenth with the lowest values those that have no better point within the critical distance
-    r = π^(-1/2) (Γ(1 + d/2) ζ ln(m) / m)^(1/d), in box widths, of m points (Rinnooy Kan & Timmer 1987, part II).
+    They are those of the tenth of the points with the lowest values that have no better point within the critical
+    distance r = π^(-1/2) (Γ(1 + d/2) ζ ln(m) / m)^(1/d), in box widths, where m is the number of points (Rinnooy Kan &
+    Timmer 1987, part II).
     """
     points, values = known_points(start, box)
     m, d = points.shape

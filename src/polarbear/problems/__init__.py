@@ -1,4 +1,4 @@
-"""What is optimized: problems, the specifications they are built from, and distributions of instances."""
+"""Optimization problems, the specifications they are built from, and distributions of instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints of functions, and problems that optimizers observe constraints of."""
+"""Constraints of functions, and problems whose constraints are observed by optimizers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def called_function(value: Any, name: str) -> Callable[..., Any]:
-    """A function from itself or its reference, ``"module:function"``; FieldTypeError if calling it runs nothing."""
+    """A function, given directly or by its import path ``"module:function"``; FieldTypeError if a call runs nothing."""
     function = imported(value, name) if isinstance(value, str) else value
     if not callable(function):
         raise FieldTypeError((name,), f"{name} is {function!r}, which cannot be called")
@@ -29,22 +29,22 @@ def called_function(value: Any, name: str) -> Callable[..., Any]:
 
 @settings
 class Constraint:
-    """g(x) <= 0, and what follows where it does not hold (Vermetten 2025, section 3.1.1).
+    """A constraint g(x) <= 0, and what happens where it is violated (Vermetten 2025, section 3.1.1).
 
-    A hard constraint makes the objective value the worst there is, and the objective is not evaluated; a soft one adds
-    the penalty weight · g(x)^exponent; one that is told leaves the value alone, and the optimizer learns g(x) by
-    ``problem.constraints(x)``. An equality h(x) = 0 is written as the absolute value of h(x) less a tolerance.
+    A violated hard constraint makes the objective value the worst there is, and the objective is not evaluated. A soft
+    one adds the penalty weight · g(x)^exponent. A ``"told"`` one leaves the value unchanged; optimizers read g(x)
+    from ``problem.constraints(x)``. An equality h(x) = 0 is written as the absolute value of h(x) minus a tolerance.
 
     Attributes:
-        function: g, called with one (d,) point at a time, or where to import it from, ``"module:function"``. NaN makes
-            the objective NaN.
+        function: g, called with one (d,) point at a time, or its import path ``"module:function"``. NaN makes the
+            objective NaN.
         kind: ``"hard"``, ``"soft"`` or ``"told"``.
-        weight: Of the penalty of a soft constraint, at least 0.
-        exponent: Of the penalty of a soft constraint, above 0.
+        weight: The weight of a soft constraint's penalty, at least 0.
+        exponent: The exponent of a soft constraint's penalty, above 0.
 
     Raises:
-        FieldError: If the function cannot be called, or is a generator or async function; if the kind is unknown or a
-            number out of its range.
+        FieldError: If the function cannot be called or is a generator or async function, the kind is unknown, or a
+            number is out of range.
     """
 
     function: Annotated[Callable[[FloatArray], float] | str, Checked(called_function)]
@@ -53,7 +53,7 @@ class Constraint:
     exponent: Annotated[float, real(gt=0)] = 1.0
 
     def __call__(self, x: FloatArray) -> float:
-        """g(x); TypeError if the function returns no real number. A note at its own errors names it."""
+        """g(x); TypeError if the function does not return a real number. Its own errors get a note that names it."""
         function: Any = self.function
         label = f"the constraint {getattr(function, '__name__', repr(function))}"
         try:
@@ -65,11 +65,11 @@ class Constraint:
 
 
 class Constraints(tuple[Constraint, ...]):
-    """The constraints of one function; called with points, they give g(x) of those that are told.
+    """The constraints of one function; a call with points returns g(x) of those that are told.
 
     Attributes:
         dimension: Number of variables d.
-        integers: (d,) which variables are rounded first, or None if none is.
+        integers: (d,) mask of the variables that are rounded first; None if there are none.
     """
 
     dimension: int
@@ -77,20 +77,20 @@ class Constraints(tuple[Constraint, ...]):
 
     @property
     def told(self) -> tuple[Constraint, ...]:
-        """Those that optimizers are told."""
+        """The constraints that optimizers are told."""
         return tuple(constraint for constraint in self if constraint.kind == "told")
 
     @property
     def imposed(self) -> tuple[Constraint, ...]:
-        """Those that change the objective."""
+        """The constraints that change the objective."""
         return tuple(constraint for constraint in self if constraint.kind != "told")
 
     def __call__(self, x: Any) -> FloatArray:
         """g(x) of the c constraints that are told: (d,) -> (c,), or (m, d) -> (m, c).
 
         Raises:
-            TypeError: If `x` does not hold real numbers, or a constraint returns no real number.
-            ValueError: If `x` has the wrong shape or holds NaN.
+            TypeError: If `x` does not hold real numbers, or a constraint does not return a real number.
+            ValueError: If `x` has the wrong shape or contains NaN.
         """
         points = rounded(as_points(x, self.dimension, "constraints"), self.integers)
         constraints = self.told
@@ -99,17 +99,17 @@ class Constraints(tuple[Constraint, ...]):
 
 
 def rounded(points: FloatArray, integers: NDArray[np.bool_] | None) -> FloatArray:
-    """Points (d,) or (m, d) with their whole variables rounded."""
+    """Points (d,) or (m, d) with their integer variables rounded."""
     return points if integers is None else np.where(integers, np.rint(points), points)
 
 
 def constraints_of(given: Any, dimension: int, integers: NDArray[np.bool_] | None) -> Constraints:
-    """The constraints a user wrote: `Constraint`s, tables of their fields, or functions for hard ones.
+    """The constraints that a user specified: `Constraint`s, tables of their fields, or functions for hard ones.
 
     Args:
-        given: One or several of these.
+        given: One or several of these specifications.
         dimension: The problem's number of variables d.
-        integers: (d,) which variables are whole numbers, or None if none is.
+        integers: (d,) mask of the integer variables; None if there are none.
     """
     several: Sequence[Any] = cast("Sequence[Any]", given) if isinstance(given, (list, tuple)) else (given,)
     constraints: list[Constraint] = []
@@ -123,7 +123,7 @@ def constraints_of(given: Any, dimension: int, integers: NDArray[np.bool_] | Non
 
 
 def penalty(constraints: Sequence[Constraint], x: FloatArray) -> float:
-    """What constraints add to a minimized objective at a (d,) point: inf where a hard one is violated."""
+    """The penalty that constraints add to a minimized objective at a point (d,): inf if a hard one is violated."""
     total = 0.0
     for constraint in constraints:
         excess = constraint(x)
@@ -135,16 +135,16 @@ def penalty(constraints: Sequence[Constraint], x: FloatArray) -> float:
 
 
 def constrained_value(value: float, constraints: FloatArray, optimum: float | None) -> float:
-    """The value that a run on a minimized problem is judged by (Hansen et al. 2022, section III-A).
+    """The value by which a run on a minimized problem is judged (Hansen et al. 2022, section III-A).
 
     Args:
         value: f(x).
-        constraints: (c,) g(x), at most 0 where they hold.
-        optimum: The best value of a feasible point, f_opt; None if it is not known.
+        constraints: (c,) g(x), at most 0 where satisfied.
+        optimum: The best value of a feasible point, f_opt; None if it is unknown.
 
     Returns:
-        f_opt + max(f(x) - f_opt, 0) + Σ max(g_i(x), 0), in which all constraints weigh 1. Without f_opt: f(x) where all
-        constraints hold, +inf elsewhere. NaN where f or a constraint is NaN.
+        f_opt + max(f(x) - f_opt, 0) + Σ max(g_i(x), 0), in which all constraints have weight 1. Without f_opt, f(x) if
+        all constraints are satisfied, otherwise +inf. NaN if f or a constraint is NaN.
     """
     if np.isnan(constraints).any():
         return np.nan
@@ -155,9 +155,9 @@ def constrained_value(value: float, constraints: FloatArray, optimum: float | No
 
 
 class ConstrainedTrial(PointwiseTrial):
-    """One run's view of a problem with constraints: observes f(x), is judged by `constrained_value`.
+    """One run's view of a problem with constraints: f(x) is observed, and `constrained_value` judges the run.
 
-    `constraints` gives the g(x) of the point evaluated last without computing them again.
+    `constraints` returns g(x) of the point evaluated last without computing it again.
     """
 
     __slots__ = ("_constraints", "_last", "_objective", "_optimum")
@@ -173,7 +173,7 @@ class ConstrainedTrial(PointwiseTrial):
         self._last: tuple[FloatArray, FloatArray] | None = None
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): f(x), and what the run is judged by."""
+        """Evaluate one point (d,): f(x), and the value by which the run is judged."""
         value, constraints = self._objective(x), self._constraints(x)
         self._last = x.copy(), constraints
         return value, constrained_value(value, constraints, self._optimum)
@@ -189,7 +189,7 @@ class ConstrainedProblem(BuiltProblem):
     """A built problem with constraints; its value is f(x) alone, feasible or not.
 
     Attributes:
-        spec, raw, bounds, optimum, traits: As of `BuiltProblem`.
+        spec, raw, bounds, optimum, traits: See `BuiltProblem`.
         constraints: (d,) -> (c,) g(x), at most 0 where x is feasible.
     """
 
@@ -204,10 +204,10 @@ class ConstrainedProblem(BuiltProblem):
         optimum: float | None,
         traits: Traits,
     ) -> None:
-        """Join f, g, the box, and the best feasible value."""
+        """Combine f, g, the box and the best feasible value."""
         super().__init__(spec, raw, evaluated_in_turn(raw), bounds, optimum, traits=traits)
         self.constraints = constraints
 
     def trial(self, rng: np.random.Generator, /) -> ConstrainedTrial:  # noqa: ARG002
-        """A fresh trial; there is no chance in it."""
+        """A new trial; it involves no randomness."""
         return ConstrainedTrial(self.raw, self.constraints, self.optimum)

@@ -1,4 +1,4 @@
-"""Suites by name: instances as plain values, to write to JSON and to read from TOML."""
+"""Suites by name: instances as plain values that can be written to JSON and read from TOML."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from polarbear.problems.suite import PROBLEMS, SUITES, Variations
 from polarbear.protocols import Instances, ProblemSpec
 
 OWN: dict[str, tuple[type[Any], dict[str, Any]]] = {}
-"""Classes that users have registered, with defaults of their own for arguments."""
+"""Classes registered by users, with the arguments whose defaults they override."""
 
 
 def register(name: str, what: Any, **defaults: Any) -> None:
-    """Make a problem or suite of your own known by name, to study files and to `suites`.
+    """Register a problem or suite of your own under a name for study files and `suites`.
 
     Args:
-        name: The name for study files.
+        name: The name in study files.
         what: A function to optimize, or a dataclass that is a distribution of instances.
-        defaults: Arguments of `FunctionProblem`, or of the dataclass, such as ``lower=-5, upper=5, dimension=10``; a
-            study file may give others.
+        defaults: Arguments of `FunctionProblem` or of the dataclass, such as ``lower=-5, upper=5, dimension=10``; study
+            files may override them.
 
     Raises:
-        TypeError: If `what` can be neither.
+        TypeError: If `what` is neither.
         ValueError: If the name is taken by something else, or there is no such argument.
     """
     if isinstance(what, ProblemSpec) and not isinstance(what, type):
@@ -62,12 +62,12 @@ def register(name: str, what: Any, **defaults: Any) -> None:
 
 
 def suites() -> tuple[str, ...]:
-    """The names of all suites, for `from_description`."""
+    """The names of all suites that `from_description` accepts."""
     return (*SUITES, *OWN, *plugin_names("problems"))
 
 
 def suite_parameters(suite: str) -> dict[str, Any]:
-    """What a description of `suite` may hold: each argument's default, or ``"required"``.
+    """The arguments that a description of `suite` may contain, with their defaults or ``"required"``.
 
     Raises:
         ValueError: If there is no such suite.
@@ -79,21 +79,21 @@ def suite_parameters(suite: str) -> dict[str, Any]:
 
 
 def suite_class(suite: str) -> tuple[type[Any], Mapping[str, Any]]:
-    """The class of a suite, and its arguments that take other defaults."""
+    """The class of a suite, and the arguments whose defaults the suite overrides."""
     return OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
 
 
 def describe(instances: Any) -> dict[str, Any]:
-    """Describe instances in plain values that JSON and TOML can hold.
+    """Describe instances in plain values that JSON and TOML can represent.
 
     Args:
-        instances: Whatever `as_instances` takes.
+        instances: Anything that `as_instances` accepts.
 
     Returns:
         The suite's name and its arguments, such as ``{"suite": "ma-bbob", "dimension": 5, "seed": 0, …}``.
-        Functions are described by where they are imported from, ``"module:qualname"``.
+        Functions are described by their import paths, ``"module:qualname"``.
 
-    A distribution of your own class is described by where the class is, and its fields if it is a dataclass.
+    A distribution of your own class is described by the class's import path, and by its fields if it is a dataclass.
     """
     described = as_instances(instances)
     if isinstance(described, FiniteInstances) and described.repeat and len(described.problems) == 1:
@@ -103,7 +103,7 @@ def describe(instances: Any) -> dict[str, Any]:
 
 
 def from_description(description: Mapping[str, Any]) -> Instances:
-    """Build the instances that `describe` describes; arguments left out take their defaults.
+    """Construct instances from a description as returned by `describe`; arguments left out take their defaults.
 
     Raises:
         ValueError: If the suite or an argument is unknown or has a wrong value; the message lists what is valid.
@@ -158,7 +158,7 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
 
 
 def _nested(fields: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The problems and streams that fields describe by tables of their own."""
+    """The problems and streams that fields describe by nested tables."""
     built: dict[str, Any] = {}
     if isinstance(fields.get("problem"), Mapping):
         with errors_at("problem"):

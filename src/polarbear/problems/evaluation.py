@@ -1,4 +1,4 @@
-"""Problems as they are evaluated; input is checked only where that costs nothing or the result is NaN."""
+"""The evaluation of problems; input is checked only where that costs nothing or the result is NaN."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _REAL_KINDS = "fiub"
 
 
 def as_points(x: object, dimension: int, name: str) -> FloatArray:
-    """Turn `x` into one point (d,) or a batch of points (m, d), or say what is wrong with it.
+    """Turn `x` into one point (d,) or a batch of points (m, d), or raise an error that says what is wrong with it.
 
     Args:
-        x: Anything a user may hand to a problem.
+        x: Anything that a user may pass to a problem.
         dimension: The problem's number of variables d.
         name: The problem's name, for the messages.
 
@@ -55,11 +55,11 @@ def as_points(x: object, dimension: int, name: str) -> FloatArray:
 
 
 def unmasked(values: Any, source: str) -> Any:
-    """`values` as they are; TypeError if one is masked, as behind a mask NumPy keeps any number.
+    """`values` unchanged; TypeError if one is masked, since NumPy keeps an arbitrary number behind a mask.
 
     Args:
-        values: What a user's function returned.
-        source: What returned it, for the message.
+        values: The return value of a user's function.
+        source: The function that returned it, for the message.
     """
     if np.ma.is_masked(values):
         raise TypeError(
@@ -69,7 +69,7 @@ def unmasked(values: Any, source: str) -> Any:
 
 
 def one_number(value: Any, source: str) -> float:
-    """The one real number a user's function has to return; TypeError if it returned anything else."""
+    """The single real number that a user's function must return; TypeError if it returned anything else."""
     if isinstance(value, Real):
         return float(value)
     array = np.asarray(unmasked(value, source))
@@ -79,7 +79,7 @@ def one_number(value: Any, source: str) -> float:
 
 
 class Evaluation:
-    """The call every problem shares, over its `raw` (one point) and `batch` (many points) evaluation."""
+    """The `__call__` that all problems share, based on their `raw` (one point) and `batch` (many points) evaluation."""
 
     __slots__ = ()
     name: str
@@ -90,12 +90,12 @@ class Evaluation:
     def __call__(self, x: Any) -> Any:
         """Evaluate `x`: (d,) -> float, or (m, d) -> (m,) float64.
 
-        Points outside the box are evaluated too, and so are infinite ones. Whether the input holds NaN or
-        has the wrong length is looked at only when the result is NaN.
+        Points outside the box, even infinite ones, are evaluated too. The input is checked for NaN and wrong lengths
+        only when the result is NaN.
 
         Raises:
             TypeError: If `x` does not hold real numbers.
-            ValueError: If `x` has the wrong shape or holds NaN.
+            ValueError: If `x` has the wrong shape or contains NaN.
         """
         if type(x) is np.ndarray and x.dtype is FLOAT64 and x.ndim == 1:
             value = self.raw(x)
@@ -111,15 +111,15 @@ class Evaluation:
 
 
 class BuiltProblem(Evaluation):
-    """A problem built from its specification, around a compiled or hand-written evaluation.
+    """A problem built from its specification, which wraps a compiled or hand-written evaluation.
 
     Attributes:
-        spec: What it was built from; a built problem travels between processes as its specification.
-        raw: (d,) -> f(x).
-        batch: (k, d) -> (k,) f(x) of many points.
+        spec: The specification it was built from; a built problem is sent between processes as its specification.
+        raw: The evaluation of a point, (d,) -> f(x).
+        batch: The evaluation of several points, (k, d) -> (k,) f(x).
         bounds: (d,) lower and upper bounds.
         optimum: The best value there is, if it is known.
-        minimize: Whether smaller is better.
+        minimize: Whether lower values are better.
         traits: Integer variables, objectives, constraints and noise.
     """
 
@@ -135,7 +135,7 @@ class BuiltProblem(Evaluation):
         minimize: bool = True,
         traits: Traits = PLAIN,
     ) -> None:
-        """Join an evaluation with its box (lower, upper), both (d,), and its best value."""
+        """Combine an evaluation with its box (lower, upper), both (d,), and its best value."""
         self.spec = spec
         self.name = spec.name
         self.raw = raw
@@ -158,21 +158,21 @@ def _rebuild(spec: ProblemSpec) -> Problem:
 
 
 def evaluated_in_turn(raw: Callable[[FloatArray], float]) -> Callable[[FloatArray], FloatArray]:
-    """The evaluation of (m, d) points -> (m,) from that of a point."""
+    """The evaluation of points (m, d) -> (m,) by means of that of a single point."""
     return lambda points: np.array([raw(point) for point in points], dtype=np.float64)
 
 
 class PointwiseTrial(ABC):
-    """One run's view of a problem, which evaluates points one after the other."""
+    """One run's view of a problem whose points are evaluated one after another."""
 
     __slots__ = ()
 
     @abstractmethod
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): what the optimizer observes, and what the run is judged by."""
+        """Evaluate one point (d,): the value that the optimizer observes, and the one by which the run is judged."""
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points: (m,) observations, and (m,) values that the run is judged by."""
+        """Evaluate (m, d) points: (m,) observations, and (m,) values by which the run is judged."""
         values = np.array([self(point) for point in points], dtype=np.float64).reshape(-1, 2)
         return values[:, 0].copy(), values[:, 1].copy()
 
@@ -181,9 +181,9 @@ class MultiObjectiveProblem(BuiltProblem):
     """A built problem with several objectives, all of them minimized.
 
     Attributes:
-        spec, bounds, traits: As of `BuiltProblem`.
-        raw: (d,) -> (k,) f(x).
-        interest: Ideal and nadir point, (k,) each.
+        spec, bounds, traits: See `BuiltProblem`.
+        raw: The evaluation of a point, (d,) -> (k,) f(x).
+        interest: The ideal and the nadir point, (k,) each.
         ideal: (k,) the smallest value of each objective by itself.
         nadir: (k,) the largest value of each objective among Pareto-optimal solutions.
     """
@@ -198,7 +198,7 @@ class MultiObjectiveProblem(BuiltProblem):
         interest: tuple[FloatArray, FloatArray],
         traits: Traits,
     ) -> None:
-        """Join the evaluation (d,) -> (k,), the box, the ideal and the nadir point."""
+        """Combine the evaluation (d,) -> (k,), the box, and the ideal and nadir points."""
 
         def batch(points: FloatArray) -> FloatArray:
             return np.array([raw(point) for point in points], dtype=np.float64).reshape(-1, traits.objectives)
@@ -211,7 +211,7 @@ class MultiObjectiveProblem(BuiltProblem):
 
         Raises:
             TypeError: If `x` does not hold real numbers.
-            ValueError: If `x` has the wrong shape or holds NaN.
+            ValueError: If `x` has the wrong shape or contains NaN.
         """
         points = as_points(x, self.dimension, self.name)
         return self.raw(points) if points.ndim == 1 else self.batch(points)

@@ -1,4 +1,4 @@
-"""Any Python function as a problem."""
+"""Python functions as problems."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, init=False)
 class FunctionProblem(Evaluation):
-    """A Python function over a box: specification and problem in one.
+    """A Python function over a box, which is specification and problem in one.
 
     The function is called with a (d,) float64 array and returns a number; with ``vectorized=True`` it is called
-    with (m, d) and returns (m,). It has to be picklable to travel to worker processes. It may be called outside
-    the box by optimizers that ignore bounds. A NaN it returns counts as the worst value and is reported.
+    with (m, d) and returns (m,). It must be picklable to be sent to worker processes. Optimizers that ignore bounds
+    may call it outside the box. A NaN that it returns counts as the worst value and is reported.
 
     Attributes:
         function: The objective.
@@ -47,18 +47,18 @@ class FunctionProblem(Evaluation):
         upper: (d,) upper ends of the box.
         dimension: Number of variables d.
         name: The instance's name; by default the function's name and dimension, such as ``"sphere-d5"``.
-        optimum: The best objective value, if it is known; else None.
-        minimize: Whether low values are good.
-        vectorized: Whether the function takes batches.
-        integers: (d,) which variables are whole numbers, or None if none is; their bounds are whole, and they are
-            rounded before anything is evaluated.
-        constraints: What has to hold, and what follows where it does not; called with one (d,) point at a time, also
-            where the function takes batches. ``constraints(x)`` gives the values of those that are told.
+        optimum: The best objective value; None if it is unknown.
+        minimize: Whether lower values are better.
+        vectorized: Whether the function accepts batches.
+        integers: (d,) mask of the integer variables, or None if there are none. Their bounds are whole numbers, and
+            they are rounded before anything is evaluated.
+        constraints: The constraints and what happens where they are violated; called with one (d,) point at a time,
+            even if the function accepts batches. ``constraints(x)`` returns the values of those that are told.
 
     Raises:
         TypeError: If the function is not callable, or is a generator or async function.
-        FieldError: If the bounds or the optimum are no finite numbers, do not fit the dimension, or lower is not below
-            upper; if bounds of whole variables are not whole.
+        FieldError: If the bounds or the optimum are not finite numbers or do not fit the dimension, lower is not below
+            upper, or bounds of integer variables are not whole.
         ValueError: If constraints are told of a function that is maximized.
     """
 
@@ -86,10 +86,10 @@ class FunctionProblem(Evaluation):
         integers: ArrayLike | None = None,
         constraints: Any = (),
     ) -> None:
-        """Describe the problem; `lower` and `upper` may be one number for all variables, with a `dimension`.
+        """Describe the problem; `lower` and `upper` may be single numbers for all variables, with a `dimension`.
 
-        `function` may also be a reference ``"module:function"`` to import it from; `integers` is true or false for all
-        variables or one each, or a list of indices; `constraints` are `Constraint`s, or functions for hard ones.
+        `function` may also be an import path ``"module:function"``; `integers` is true or false for all variables,
+        or one value for each, or a list of indices; `constraints` are `Constraint`s, or functions for hard ones.
         """
         objective = called_function(function, "function")
         box = _box(lower, upper, dimension)
@@ -113,13 +113,13 @@ class FunctionProblem(Evaluation):
 
     @cached_property
     def traits(self) -> Traits:
-        """Which variables are whole numbers, and how many constraints are told."""
+        """The integer variables, and the number of constraints that are told."""
         return Traits(self.integers, constraints=len(self.constraints.told))
 
     def raw(self, x: FloatArray) -> float:
         """Evaluate one (d,) point.
 
-        Unlike `ioh`, a Python function may well take a bad point for a good one: so all is checked here.
+        Unlike `ioh`, a Python function may mistake a bad point for a good one, so all points are checked here.
         """
         if type(x) is not np.ndarray or x.dtype is not FLOAT64 or x.shape != self.lower.shape or np.isnan(x).any():
             x = as_points(x, self.dimension, self.name)
@@ -152,8 +152,8 @@ class FunctionProblem(Evaluation):
         """Evaluate `x`: (d,) -> float, or (m, d) -> (m,) float64.
 
         Raises:
-            TypeError: If `x` does not hold real numbers, or the function returns no real number.
-            ValueError: If `x` has the wrong shape or holds NaN.
+            TypeError: If `x` does not hold real numbers, or the function does not return a real number.
+            ValueError: If `x` has the wrong shape or contains NaN.
         """
         points = as_points(x, self.dimension, self.name)
         return self._evaluate(points) if points.ndim == 1 else self.batch(points)
@@ -181,7 +181,7 @@ class FunctionProblem(Evaluation):
         return values.astype(np.float64)
 
     def build(self) -> Problem:
-        """The problem itself; with constraints that are told, one that judges runs by them too."""
+        """The problem itself; with constraints that are told, a problem that judges runs by them too."""
         if not self.traits.constraints:
             return self
         bounds = (self.lower, self.upper)
@@ -207,7 +207,7 @@ class FunctionProblem(Evaluation):
 
 
 def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | None:
-    """(d,) which variables are whole numbers, or None if none is; the bounds of those that are have to be whole."""
+    """(d,) mask of the integer variables, whose bounds must be whole numbers; None if there are none."""
     if integers is None:
         return None
     array = np.asarray(integers)
@@ -239,7 +239,7 @@ def _check_whole(i: int, low: float, high: float) -> None:
 
 
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:
-    """(2, d) lower and upper ends."""
+    """(2, d) lower and upper bounds."""
     ends = {name: np.array(_numbers(end, name)) for name, end in (("lower", lower), ("upper", upper))}
     if dimension is None:
         if all(end.ndim == 0 for end in ends.values()):
@@ -258,7 +258,7 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
 
 
 def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
-    """One finite real number, or several; text and true or false are none."""
+    """One or several finite real numbers; strings and booleans are not accepted."""
     plain = np.asarray(value).tolist() if hasattr(value, "__array__") else value
     several = isinstance(plain, Sequence) and not isinstance(plain, str)
     return real_numbers(plain, name) if several else real_number(plain, name)

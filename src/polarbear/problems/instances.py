@@ -1,4 +1,4 @@
-"""Distributions of instances: lists of problems."""
+"""Finite distributions of instances: lists of problems."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _specs(problems: Iterable[Any], name: str) -> tuple[ProblemSpec, ...]:
 
 @settings
 class FiniteInstances:
-    """The listed problems in the listed order, once or again and again.
+    """The listed problems in the listed order, once or repeatedly.
 
     Attributes:
-        problems: Specifications, functions with bounds, or whatever else `as_spec` takes.
-        repeat: Whether to start over after the last one, endlessly: this asks how optimizers do on just these
-            problems. Each draw is run with a seed of its own.
+        problems: Specifications, functions with bounds, or anything else that `as_spec` accepts.
+        repeat: Whether to start over after the last one, endlessly, for a comparison on exactly these problems. Each
+            repetition is run with a different seed.
 
     Raises:
         FieldError: If the list is empty, or two different problems have the same name.
@@ -39,7 +39,7 @@ class FiniteInstances:
 
     @property
     def size(self) -> int | None:
-        """How many instances there are; None if they are repeated."""
+        """Number of instances; None if they are repeated."""
         return None if self.repeat else len(self.problems)
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class FiniteInstances:
         return len(self.problems)
 
     def __getitem__(self, index: int) -> ProblemSpec:
-        """The instance at `index`; IndexError if there is none."""
+        """The instance at `index`; IndexError if it does not exist."""
         cycle, position = divmod(index, len(self.problems))
         if index < 0 or (cycle and not self.repeat):
             raise IndexError(f"instance {index} of {len(self.problems)}; they are counted from 0")
@@ -59,7 +59,7 @@ def as_spec(x: Any) -> ProblemSpec:
     """Turn `x` into a problem specification.
 
     Args:
-        x: A specification or a problem built from one; a callable with `lower` and `upper` (and, if it likes,
+        x: A specification or a problem built from one; a callable with `lower` and `upper` (and optionally
             `dimension`, `name`, `optimum`, `minimize`); or a tuple (function, lower, upper).
 
     Raises:
@@ -85,8 +85,8 @@ def as_instances(x: Any) -> Instances:
     """Turn `x` into a distribution of instances.
 
     Args:
-        x: A distribution, which is returned as it is; one problem, which is repeated endlessly; or a list of
-            problems, which is gone through once. Problems are whatever `as_spec` takes.
+        x: A distribution, which is returned unchanged; one problem, which is repeated endlessly; or a list of
+            problems, each of which occurs once. Problems are anything that `as_spec` accepts.
 
     Raises:
         TypeError: If `x` is none of these.

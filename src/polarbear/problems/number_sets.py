@@ -1,4 +1,4 @@
-"""Sets of whole numbers: functions, dimensions and instances to draw from."""
+"""Sets of whole numbers: the functions, dimensions and instances to draw from."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from polarbear.descriptions import FieldError, shortened
 from polarbear.validation import Checked, real_number, whole_number
 
 NumbersLike = int | str | Iterable[int]
-"""What users may write for a set of whole numbers."""
+"""The notations that users may write for a set of whole numbers."""
 
 Numbers = range | tuple[int, ...]
-"""A set of whole numbers to draw from; ranges stay ranges, so that they are short to write down."""
+"""A set of whole numbers to draw from; ranges stay ranges, so that their notation is short."""
 
 MOST = 1_000_000
-"""How many numbers a set may have that is not one range between fixed ends: some of its users go through all."""
+"""Maximum size of a set other than a single range between fixed limits, as some callers enumerate it."""
 
 
 def number_set(ge: int, le: int | None = None) -> Checked:
-    """A field that takes a set of whole numbers within limits: an int, a range, a sequence or text like "1-5,8"."""
+    """A field for a set of whole numbers within limits: an int, a range, a sequence or a string like "1-5,8"."""
     return Checked(functools.partial(numbers, ge=ge, le=le))
 
 
@@ -32,20 +32,20 @@ def numbers(value: Any, name: str, ge: int, le: int | None = None) -> Numbers:
     """A set of whole numbers from an int, a range, a sequence, or COCO's notation ``"1-5,8"``.
 
     Args:
-        value: What the user wrote.
+        value: What the user specified.
         name: The argument's name.
         ge: The smallest valid number.
         le: The largest valid number; None for no limit.
 
     Raises:
-        FieldTypeError: If an entry is no whole number.
-        FieldError: If it is empty, repeats a number, leaves the valid range, or has too many numbers.
+        FieldTypeError: If an entry is not a whole number.
+        FieldError: If the set is empty, repeats a number, leaves the valid range, or has too many numbers.
     """
     if isinstance(value, (str, range)):
         spans = _spans(value, name) if isinstance(value, str) else [value]
         for end in (end for span in spans for end in (*span[:1], *span[-1:])):
             whole_number(end, name, ge, le)
-        count = sum((span[-1] - span[0]) // span.step + 1 for span in spans if span)  # len() takes no such numbers
+        count = sum((span[-1] - span[0]) // span.step + 1 for span in spans if span)  # len() fails for such numbers
         if count > MOST and (le is None or len(spans) > 1):
             raise FieldError((name,), f"{name} is {shortened(value)}, which names more than {MOST} numbers; give fewer")
         chosen = _compact(spans[0] if len(spans) == 1 else tuple(itertools.chain(*spans)))
@@ -64,7 +64,7 @@ def numbers(value: Any, name: str, ge: int, le: int | None = None) -> Numbers:
 
 
 def _spans(text: str, name: str) -> list[range]:
-    """The parts of COCO's notation, which are not written out."""
+    """The parts of COCO's notation, as ranges that are not expanded."""
     spans: list[range] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
@@ -79,7 +79,7 @@ def _spans(text: str, name: str) -> list[range]:
 
 
 def _compact(chosen: Sequence[int]) -> Numbers:
-    """The one way to write down these numbers: a range that ends with its last number, if they make one."""
+    """The canonical form of these numbers: a range that ends with its last number, if they form one."""
     step = chosen[1] - chosen[0] if len(chosen) > 1 else 0
     if not step:
         return tuple(chosen)
@@ -88,13 +88,13 @@ def _compact(chosen: Sequence[int]) -> Numbers:
 
 
 def shares(value: Any, name: str) -> tuple[float, ...]:
-    """One or several numbers from 0 to 1, none of them twice."""
+    """One or several distinct numbers from 0 to 1."""
     entries: Iterable[Any] = value if np.iterable(value) and not isinstance(value, str) else (value,)
     return distinct((real_number(entry, name, ge=0, le=1) for entry in entries), name)
 
 
 def distinct(values: Iterable[Any], name: str) -> tuple[Any, ...]:
-    """`values` as a tuple, which must neither be empty nor name anything twice."""
+    """`values` as a tuple, which must be non-empty and without repetitions."""
     chosen = tuple(values)
     if not chosen:
         raise FieldError((name,), f"{name} is empty; at least one is needed")
@@ -104,7 +104,7 @@ def distinct(values: Iterable[Any], name: str) -> tuple[Any, ...]:
 
 
 def plain(chosen: Numbers) -> int | str | list[int]:
-    """A set of whole numbers as it is written to JSON or TOML; `numbers` reads it back."""
+    """The notation of a set of whole numbers in JSON or TOML, which `numbers` reads back."""
     if isinstance(chosen, range) and chosen.step == 1 and len(chosen) > 1:
         return f"{chosen[0]}-{chosen[-1]}"
     return list(chosen)

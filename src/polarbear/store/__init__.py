@@ -1,11 +1,11 @@
-"""Studies on disk, and other people's data.
+"""Studies on disk, and data of other tools.
 
 A study is created once, appended to by one writer, and read by any number of readers meanwhile. It is a directory of
 plain files: its specification, its runs as Parquet parts, its rounds as JSON, and a manifest with the checksums of all.
-Every file appears whole, by an atomic rename, so that what is on disk after a kill is complete. A study may also lie on
-an object store, given by its URL.
+Every file appears whole, by an atomic rename, so that what is on disk after a kill is complete. A study may also be
+stored on an object store, given by its URL.
 `docs/reference/store.md` describes the files and the guarantees, `docs/reference/formats.md` the formats of other tools
-that are read and written.
+that can be read and written.
 """
 
 from __future__ import annotations
@@ -70,25 +70,25 @@ __all__ = [
 
 
 def read(path: str | Path, *, samples: bool = False) -> list[Run]:
-    """The runs at a path: of a study directory, or of a file, folder or archive of a format that is recognized.
+    """Read the runs at a path: a study directory, or a file, folder or archive in a recognized format.
 
     The formats are COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` says
-    what is read from each. If something is left out, the warning `IncompleteData` says how much, and `read_checked`
-    what.
+    what is read from each. If anything is left out, the warning `IncompleteData` says how much; `read_checked` lists
+    it.
 
     Args:
         path: A study directory or URL, or a file, folder or archive.
-        samples: Whether to read the points that the runs of a study evaluated as well, if any were kept: there may be
-            very many. `StudyStore.with_samples` reads them a file at a time. The best point of a run always comes with
-            it; from exported Parquet files, all points do.
+        samples: Whether to also read the points that the runs of a study evaluated, if any were kept; there may be very
+            many. `StudyStore.with_samples` reads them one file at a time. A run always includes its best point; from
+            exported Parquet files, all points are read.
 
     Returns:
         The runs, sorted by key.
 
     Raises:
         StudyNotFound: If there is nothing at `path`.
-        StudyError: If it is a study whose ``study.json`` cannot be used.
-        ArchiveRefused: If it is an archive that asks for too much.
+        StudyError: If it is a study whose ``study.json`` is unusable.
+        ArchiveRefused: If it is an archive that exceeds the limits.
         ValueError: If no run can be read; the message says what was found and what is supported.
     """
     if exists(path) or remote(place(path)):
@@ -117,23 +117,23 @@ def read_checked(
     progress: Progress | None = None,
     samples: bool = False,
 ) -> Reading:
-    """The runs at a path as for `read`, and a list of everything that could not be read.
+    """Read the runs at a path as `read` does, with a list of everything that could not be read.
 
     Args:
         path: A study directory, or a file, folder or archive.
-        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ, such as
+        columns: For CSV and Parquet, the file's columns by polarbear's names where they differ, such as
             ``{"value": "f(x)"}``.
-        maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
-        suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
-        limits: What reading may consume: bytes, files, seconds, memory.
-        progress: Called before each file with its name, how many came before it, and how many there are.
+        maximize: For CSV and Parquet, whether values are to be maximized; their signs are flipped.
+        suite: The suite of data that do not name one, such as ``"bbob"`` for those of IOHexperimenter.
+        limits: Limits on the resources for reading: bytes, files, seconds, memory.
+        progress: A function called before each file with its name, the number of files before it, and their total.
         samples: As for `read`.
 
     Raises:
         StudyNotFound: If there is nothing at `path`.
-        StudyError: If it is a study whose ``study.json`` cannot be used.
-        ArchiveRefused: If it is an archive that asks for too much.
-        ValueError: If nothing at `path` is of a known format; the message says what was found and what is supported.
+        StudyError: If it is a study whose ``study.json`` is unusable.
+        ArchiveRefused: If it is an archive that exceeds the limits.
+        ValueError: If nothing at `path` is in a known format; the message says what was found and what is supported.
     """
     if exists(path) or remote(place(path)):
         with open(path) as study:

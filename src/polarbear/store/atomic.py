@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and commits that no signal handler tears apart."""
+"""Files that appear whole or not at all, and commits that signal handlers do not interrupt."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pathlib import Path
 from polarbear.store.paths import remote
 
 TEMPORARY = ".tmp-"
-"""Prefix of unfinished files. A kill may leave some behind; readers ignore them."""
+"""Prefix of unfinished files. A kill may leave some behind, which readers ignore."""
 _COMMITS: list[None] = []
-"""One entry for each commit under way in the main thread; they nest."""
+"""One entry for each commit in progress in the main thread; commits nest."""
 _AFTERWARDS: list[Callable[[], object]] = []
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a restart after a kill, sees either all of it or none.
 
-    The bytes go to a temporary file in the same folder, are flushed to disk, and get their name by one atomic rename;
-    then the folder is flushed, so that the name lasts as well. Object stores replace the file as a whole. An existing
-    link is replaced; its target is left alone.
+    The bytes go to a temporary file in the same folder, are flushed to disk, and get their name by an atomic rename;
+    then the folder is flushed, so that the name is durable as well. Object stores replace the file as a whole. An
+    existing link is replaced; its target stays unchanged.
 
     Raises:
-        OSError: If the disk is full or not writable; it names the file. What was there before is untouched.
+        OSError: If the disk is full or not writable; it names the file. The previous content stays unchanged.
     """
     if elsewhere := remote(path):
         elsewhere.write_bytes(data)
@@ -49,10 +49,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory to write in, unless it exists.
+    """Create a directory to write in, unless it exists.
 
     Raises:
-        OSError: If it cannot be made, or is a link: whoever put the link there would choose where we write.
+        OSError: If it cannot be created, or is a link, whose creator could choose where files are written.
     """
     path.mkdir(parents=True, exist_ok=True)
     if not remote(path) and path.is_symlink():
@@ -60,7 +60,7 @@ def make_directory(path: Path) -> None:
 
 
 def flush_directory(directory: Path) -> None:
-    """Make the file names in a directory survive a power cut."""
+    """Flush the file names in a directory to disk, so that they survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -69,14 +69,14 @@ def flush_directory(directory: Path) -> None:
 
 
 def remove_temporaries(directory: Path) -> None:
-    """Remove the unfinished files of a killed writer. Only the writer may call this."""
+    """Remove the unfinished files of a killed writer. Only to be called by the writer."""
     for leftover in directory.glob(f"{TEMPORARY}*"):
         leftover.unlink(missing_ok=True)
 
 
 @contextmanager
 def critical_section() -> Generator[None]:
-    """Mark a commit, which signal handlers do not leave by an exception; see `after_commit`."""
+    """Mark a commit, during which signal handlers raise no exception; see `after_commit`."""
     if threading.current_thread() is not threading.main_thread():  # no signal handler runs there
         yield
         return
@@ -90,13 +90,13 @@ def critical_section() -> Generator[None]:
 
 
 def after_commit(action: Callable[[], object]) -> bool:
-    """Postpone a signal handler's action until the main thread's current commit has ended.
+    """Postpone a signal handler's action until the current commit in the main thread has ended.
 
     An exception during a commit loses nothing committed before, but may lose what is being committed: packages that
     write files are not made for exceptions at any moment.
 
     Returns:
-        Whether a commit is under way; if not, the action is never called.
+        Whether a commit is in progress; if not, the action is never called.
     """
     if _COMMITS:
         _AFTERWARDS.append(action)

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 SMALL = Size(8 << 20, 20_000)
-"""Bytes and runs below which a part counts as small and is worth merging."""
+"""Size in bytes and runs below which a part counts as small and is worth merging."""
 MANY = 128
-"""Number of small parts at which they are merged."""
+"""Number of small parts that triggers a merge."""
 _ATTEMPTS = 20
-"""How often to look again for a part that the writer merges into others meanwhile."""
+"""Number of attempts to find a part that the writer meanwhile merges into others."""
 _NOT_WRITTEN = (
     "Nothing committed before is lost, and the runs since then are kept in memory: make room or the directory writable "
     "and commit again, or resume the study later"
@@ -47,18 +47,18 @@ _NOT_WRITTEN = (
 
 
 class Contents:
-    """The files of a study. Methods that write are for the process that holds the lock, after `begin_writing`.
+    """The files of a study. Writing methods are for the process that holds the lock, after `begin_writing`.
 
-    Methods that read runs or points raise OSError if a file cannot be read any more, and ValueError if it was damaged
-    since the study was opened.
+    Methods that read runs or points raise OSError if a file can no longer be read, and ValueError if it was damaged
+    after the study was opened.
 
     Attributes:
         spec: The specification.
         version: The version of the study's format.
-        origin: Where and by what it was begun.
+        origin: The machine, software and time with which the study was begun.
         rounds: The rounds of a race.
-        index: The parts, which hold the runs.
-        samples: The files of points that runs evaluated.
+        index: The parts that contain the runs.
+        samples: The files with the points that runs evaluated.
     """
 
     def __init__(self, path: Path, file: StudyFile | None = None) -> None:
@@ -78,7 +78,7 @@ class Contents:
 
     @property
     def damaged(self) -> list[Damage]:
-        """The files that cannot be used."""
+        """The unusable files."""
         # Remote stores have no directories that could be missing.
         required = () if remote(self._path) else (RUNS, ROUNDS)
         missing = [name for name in required if not (self._path / name).is_dir()]
@@ -94,7 +94,7 @@ class Contents:
         ]
 
     def refresh(self) -> None:
-        """See what was written since the last time.
+        """Take in what was written since the last call.
 
         Raises:
             OSError: If a remote store cannot be reached, or files cannot be opened for lack of resources; as
@@ -104,7 +104,7 @@ class Contents:
             if not self._writing:
                 self._read_manifest()
             head = self._manifest.head if self._manifest else None
-            self.rounds.refresh(self._manifest)  # first: the runs of a round are on disk before the round is
+            self.rounds.refresh(self._manifest)  # first, as the runs of a round are on disk before the round is
             changed = self.index.refresh(self._manifest)
             self.samples.refresh(self._manifest)
             if self._writing or (head and not any(folder.damaged for folder in self._folders.values())):
@@ -118,16 +118,16 @@ class Contents:
                 return
 
     def rounds_by_file(self) -> dict[Path, dict[str, Any]]:
-        """The usable rounds, in order, by their files."""
+        """The usable rounds by their files, in order."""
         rounds = sorted(self.rounds.contents.items())
         return {self._path / ROUNDS / name: copy.deepcopy(content) for name, content in rounds}
 
     def runs(self, keys: Collection[RunKey] | None = None) -> list[Run]:
-        """The runs with these keys, by default all, in no particular order; KeyError if one is missing."""
+        """The runs with the given keys, by default all, in no particular order; KeyError if one is missing."""
         return self._read(self.index.runs, lambda: self.index.rows(keys))
 
     def runs_of(self, part: PartOfRuns) -> list[Run]:
-        """The runs that are, or were, read from a part."""
+        """The runs that are read from a part, or were before it was merged."""
         return self._read(self.index.runs, lambda: self._rows_of(part))
 
     def outcomes_of(self, part: PartOfRuns) -> list[tuple[RunKey, Outcome]]:
@@ -135,11 +135,11 @@ class Contents:
         return self._read(self.index.outcomes, lambda: self._rows_of(part))
 
     def sample_files(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
-        """The files that hold the points of those of these runs that have any."""
+        """The files with the points of the given runs, for those that have any."""
         return self._read(self.index.sample_files, lambda: self.index.rows(keys)) if self.samples.digests else {}
 
     def samples_of(self, keys: Collection[RunKey]) -> dict[RunKey, Samples | None]:
-        """The points of those of these runs that have any."""
+        """The points of the given runs, for those that have any."""
 
         def read(rows: dict[str, list[int]]) -> dict[RunKey, Samples | None]:
             files = set(self.index.sample_files(rows).values())
@@ -148,11 +148,11 @@ class Contents:
         return self._read(read, lambda: self.index.rows(keys)) if self.samples.digests else {}
 
     def _rows_of(self, part: PartOfRuns) -> dict[str, list[int]]:
-        """Where these runs lie by now: in their part, unless it was merged."""
+        """The current rows of a part's runs: in that part, or elsewhere if it was merged."""
         return {part.name: part.rows} if part.name in self.index.digests else self.index.rows(part.keys())
 
     def _read(self, read: Callable[[dict[str, list[int]]], Result], rows: Callable[[], dict[str, list[int]]]) -> Result:
-        """Read rows; if their file is gone, look into which one it was merged."""
+        """Read rows; if their file is gone, find the file it was merged into."""
         for _ in range(_ATTEMPTS):
             try:
                 return read(rows())
@@ -176,7 +176,7 @@ class Contents:
             self._manifest_damage = "" if self._manifest else MISSING_FILE
 
     def _damaged_files(self, folders: Collection[str] = (RUNS, ROUNDS, SAMPLES)) -> Iterator[tuple[str, str]]:
-        """The path and the fault of each file in the folders that cannot be used."""
+        """The path and the fault of each unusable file in the folders."""
         for folder, files in self._folders.items():
             if folder in folders:
                 yield from ((f"{folder}/{name}", why) for name, why in sorted(files.damaged.items()))
@@ -184,14 +184,14 @@ class Contents:
     # Writing
 
     def begin_writing(self, *, accept_damage: bool) -> None:
-        """Add what a killed writer left, and bring a study of an earlier version to the present one.
+        """Add the files that a killed writer left, and upgrade a study of an earlier version.
 
         Args:
-            accept_damage: Take the study as it is: files that are damaged or missing are given up, those that the
-                manifest does not name are added if they can be read, as is a ``study.json`` that was changed.
+            accept_damage: Accept the study as it is: damaged or missing files are given up, and files that the manifest
+                does not name are added if they can be read, as is a changed ``study.json``.
 
         Raises:
-            StudyError: If the manifest cannot be used, and that is not accepted.
+            StudyError: If the manifest is unusable and that is not accepted.
             OSError: If something cannot be written.
         """
         if not remote(self._path):
@@ -226,7 +226,7 @@ class Contents:
             self.refresh()
 
     def add_runs(self, runs: Sequence[Run]) -> None:
-        """Write the next part, and before it the points that its runs evaluated; OSError as for `StudyStore.commit`."""
+        """Write the next part, preceded by the points that its runs evaluated; OSError as for `StudyStore.commit`."""
         sampled = [run for run in runs if run.samples is not None]
         points = self._add_samples(parts.encode_samples(sampled)) if sampled else ""
         self._add(RUNS, parts.encode(runs, points))
@@ -238,28 +238,28 @@ class Contents:
         self._save()
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
-        """Replace the specification; errors as for `StudyStore.replace_spec`."""
+        """Replace the specification; raises as `StudyStore.replace_spec`."""
         data, manifest = encode_spec(self._path, spec, self.origin), self._listed
         manifest.files[SPEC], manifest.replaced[SPEC] = sha256(data), self._spec_digest
-        self._save()  # from now on either file is valid
+        self._save()  # from now on, either file is valid
         self._write(SPEC, data)
         self.spec, self._spec_digest = json.loads(data)["spec"], sha256(data)
         del manifest.replaced[SPEC]
         self._save()
 
     def merge_small(self) -> None:
-        """Merge small parts. A kill in between leaves some runs in two parts, which does no harm."""
+        """Merge small parts. A kill in between leaves some runs in two parts, which is harmless."""
         manifest = self._listed
         for group in self._groups_to_merge():
             names = [name for name in group if name in self.index.digests]
             if len(names) < 2:
-                continue  # the others are gone by now
+                continue  # the others are already gone
             try:
                 table = self.index.table(names)
             except ValueError:
-                continue  # damaged since the study was opened: `damaged` names it from now on
+                continue  # damaged after the study was opened: `damaged` names it from now on
             except FileNotFoundError:
-                self.refresh()  # its runs are gone with it, so that they can be run again
+                self.refresh()  # its runs are lost with it, so that they can be run again
                 continue
             table, points = self._with_samples_merged(table)
             if len(table):
@@ -275,7 +275,7 @@ class Contents:
 
     @property
     def small_parts(self) -> int:
-        """How many parts are small."""
+        """Number of small parts."""
         return sum(map(_is_small, self.index.sizes.values()))
 
     def _groups_to_merge(self) -> list[list[str]]:
@@ -291,7 +291,7 @@ class Contents:
         return [group for group in groups if len(group) > 1]
 
     def _with_samples_merged(self, table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-        """Merge small files of points that rows of parts name: the updated rows, and the names of the merged files."""
+        """Merge small files of points that rows of parts name; return the updated rows and the merged files' names."""
         import polars as pl
 
         sizes = self.samples.sizes
@@ -304,7 +304,7 @@ class Contents:
         try:
             points = self.samples.table(small)
         except (ValueError, FileNotFoundError):
-            return table, []  # damaged since they were written, which reading them will report
+            return table, []  # damaged after they were written, which reading them will report
         merged = self._add_samples(parts.encode_table(points))
         return table.with_columns(pl.col("samples").replace(dict.fromkeys(small, merged))), small
 
@@ -315,7 +315,7 @@ class Contents:
         return self._manifest
 
     def _add_unknown(self, manifest: Manifest) -> None:
-        """Try again the files that were given up, and those that the manifest does not name."""
+        """Retry the files that were given up, and those that the manifest does not name."""
         manifest.files |= manifest.lost
         manifest.lost = {}
         for path, _ in self._damaged_files():
@@ -325,7 +325,7 @@ class Contents:
         self.refresh()
 
     def _list_files(self, manifest: Manifest, *, all_of_them: bool, accept_damage: bool) -> None:
-        """List usable files, and damaged ones as such, or as lost if that is accepted."""
+        """List usable files as such, and damaged ones as damaged, or as lost if that is accepted."""
         manifest.files[SPEC] = self._spec_digest
         for folder, files in self._folders.items():
             manifest.files |= {f"{folder}/{name}": digest for name, digest in files.digests.items()}
@@ -354,7 +354,7 @@ class Contents:
         return name
 
     def _write(self, path: str, data: bytes) -> None:
-        """Write a file of the study, which belongs to it from now on."""
+        """Write a file, which belongs to the study from now on."""
         with explain(f"{self._path / path} could not be written", _NOT_WRITTEN):
             write_atomically(self._path / path, data)
         self._listed.files[path] = sha256(data)

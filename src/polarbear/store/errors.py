@@ -1,4 +1,4 @@
-"""Why a study cannot be opened or continued."""
+"""Reasons why a study cannot be opened or continued."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
-"""Errors of a process or machine that has run out of something, which say nothing about the file."""
+"""Errors of a process or machine that has run out of a resource, which say nothing about the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file of a study that cannot be used.
+    """An unusable file of a study.
 
     Attributes:
-        path: Which file.
+        path: The file.
         why: What is wrong with it.
         accepted: Whether the file was given up before (`accept_damage`).
     """
@@ -31,7 +31,7 @@ class Damage:
 
 
 class StudyError(RuntimeError):
-    """A study cannot be opened: there is none, its `study.json` cannot be used, or another process writes to it."""
+    """A study cannot be opened: it does not exist, its `study.json` is unusable, or another process writes to it."""
 
 
 class StudyNotFound(StudyError, FileNotFoundError):  # noqa: N818 - says what is the case
@@ -47,12 +47,12 @@ class PackageMissing(StudyError, ImportError):  # noqa: N818 - says what is the 
 
 
 class NoTemporaryFile(OSError):  # noqa: N818 - says what is the case
-    """The list of a study's runs needs a temporary file that cannot be written; the study itself is sound."""
+    """The list of a study's runs needs a temporary file that cannot be written; the study itself is intact."""
 
 
 @contextmanager
 def explain(what: str, advice: str) -> Generator[None]:
-    """Say of an OSError what failed because of it, and what to do."""
+    """Add to an OSError what failed because of it and what to do."""
     try:
         yield
     except OSError as error:

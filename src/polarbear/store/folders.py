@@ -1,4 +1,4 @@
-"""The folders of a study: numbered files, each with the first digits of its checksum and the manifest's in its name."""
+"""The folders of a study: numbered files, named with the first digits of their own and the manifest's checksums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MISSING_FILE = "the file is missing"
 _AT_ONCE = 8
-"""How many files of a remote study are fetched at the same time."""
+"""Number of files of a remote study that are fetched at the same time."""
 _NAME = re.compile(r"(?P<number>\d{6,})(-(?P<digest>[0-9a-f]{16})(-(?P<head>[0-9a-f]{16}))?)?\.(parquet|json)")
 
 
@@ -31,8 +31,8 @@ class _Listing:
     """The files in a folder, by name.
 
     Attributes:
-        belonging: Files of the study, with the digits that their checksums begin with.
-        absent: Which of these the directory does not list.
+        belonging: Files of the study, with the first digits of their checksums.
+        absent: The files of the study that the directory does not list.
         unknown: Files that do not belong there, and why.
     """
 
@@ -46,7 +46,7 @@ class Folder:
 
     Attributes:
         digests: The SHA-256 of each usable file, by name.
-        damaged: What is wrong with each file that cannot be used or is missing, by name.
+        damaged: What is wrong with each unusable or missing file, by name.
     """
 
     suffix = parts.SUFFIX
@@ -58,7 +58,7 @@ class Folder:
 
     @property
     def next_number(self) -> int:
-        """The number of the next file: no damaged one is overwritten."""
+        """The number of the next file, chosen so that no damaged one is overwritten."""
         return max(map(file_number, (*self.digests, *self.damaged)), default=0) + 1
 
     def next_name(self, data: bytes, head: str) -> str:
@@ -75,10 +75,10 @@ class Folder:
             del self.digests[name]
 
     def refresh(self, manifest: Manifest | None) -> bool:
-        """List the directory again: add new files, forget those that are gone.
+        """List the directory again: add new files and forget those that are gone.
 
         Returns:
-            Whether anything was added or forgotten.
+            Whether any file was added or forgotten.
 
         Raises:
             OSError: If a remote store cannot be reached, files cannot be opened for lack of resources, or as
@@ -102,8 +102,8 @@ class Folder:
         """The bytes of a file.
 
         Raises:
-            OSError: If it cannot be read; FileNotFoundError if it is gone.
-            ValueError: If its bytes are not those that were written.
+            OSError: If the file cannot be read; FileNotFoundError if it is gone.
+            ValueError: If its bytes differ from those written.
         """
         return self._read(name, self.digests[name])
 
@@ -123,7 +123,7 @@ class Folder:
         return data
 
     def _fault(self, error: OSError | ValueError) -> str:
-        """What is wrong with a file that cannot be read; errors that say nothing about it are raised again."""
+        """What is wrong with a file that cannot be read; errors that say nothing about the file are re-raised."""
         if isinstance(error, FileNotFoundError):
             return MISSING_FILE
         if isinstance(error, OSError) and (
@@ -133,7 +133,7 @@ class Folder:
         return str(error)
 
     def _fetch_all(self, digests: Mapping[str, str]) -> Iterator[tuple[str, bytes | Exception]]:
-        """The bytes of files, or why they cannot be read."""
+        """The bytes of files, or the errors in reading them."""
 
         def fetch(name: str) -> tuple[str, bytes | Exception]:
             try:
@@ -145,12 +145,12 @@ class Folder:
         if not remote(self._directory) or len(names) < 2:
             yield from map(fetch, names)
             return
-        with ThreadPoolExecutor(_AT_ONCE) as pool:  # most of the time is waiting for the store
+        with ThreadPoolExecutor(_AT_ONCE) as pool:  # most of the time is spent waiting for the store
             for first in range(0, len(names), _AT_ONCE):
                 yield from pool.map(fetch, names[first : first + _AT_ONCE])
 
     def _list(self, manifest: Manifest | None) -> _Listing:
-        """Sort the files of the directory; without a manifest all belong to the study."""
+        """Classify the files of the directory; without a manifest, all belong to the study."""
         paths = self._directory.glob(f"*{self.suffix}")
         present = {path.name for path in paths if not path.name.startswith(TEMPORARY)}
         if manifest is None:
@@ -161,13 +161,13 @@ class Folder:
             for files in (manifest.files, manifest.replaced, manifest.lost)
         )
         others = present - listed.keys() - replaced.keys() - lost.keys()
-        new = {name for name in others if _in_name(name, "head") == manifest.head}  # of a writer at work, or killed
+        new = {name for name in others if _in_name(name, "head") == manifest.head}  # of an active or killed writer
         unknown = dict.fromkeys(others - new, f"{MANIFEST} does not name it; if it is from another study, remove it")
         return _Listing({name: digest_in(name) for name in new} | listed, frozenset(listed.keys() - present), unknown)
 
 
 class RoundFiles(Folder):
-    """The rounds of a race: one JSON file each.
+    """The rounds of a race, one JSON file each.
 
     Attributes:
         contents: Each usable round, by file name.
@@ -197,7 +197,7 @@ class RoundFiles(Folder):
         super().forget(names)
 
     def refresh(self, manifest: Manifest | None) -> bool:
-        """As for `Folder`; without a manifest, gaps between the rounds' numbers are damage."""
+        """As for `Folder`; without a manifest, gaps in the rounds' numbers count as damage."""
         changed = super().refresh(manifest)
         if manifest is None:
             present = set(map(file_number, (*self.digests, *self.damaged)))
@@ -207,10 +207,10 @@ class RoundFiles(Folder):
 
 
 class SampleFiles(Folder):
-    """The points that runs evaluated: Parquet files that are only read on demand. The row of a run names its file.
+    """The points that runs evaluated, in Parquet files read on demand only. The row of a run names its file.
 
     Attributes:
-        sizes: Bytes of the files that were written through this object.
+        sizes: Sizes in bytes of the files written through this object.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -229,7 +229,7 @@ class SampleFiles(Folder):
             self.sizes.pop(name, None)
 
     def refresh(self, manifest: Manifest | None) -> bool:
-        """As for `Folder`, but only files whose checksums are not fully known are read."""
+        """As for `Folder`, but reading only files whose checksums are not fully known."""
         before, listing = self.digests, self._list(manifest)
         self.damaged = listing.unknown | dict.fromkeys(listing.absent, MISSING_FILE)
         self.digests = {name: digest for name, digest in listing.belonging.items() if name not in self.damaged}
@@ -237,7 +237,7 @@ class SampleFiles(Folder):
         return before != self.digests
 
     def check(self, names: Collection[str] | None = None) -> None:
-        """Read files, by default all, so that `damaged` names those that were altered; OSError as for `refresh`."""
+        """Read files, by default all, so that `damaged` names altered ones; OSError as for `refresh`."""
         for name in list(self.digests if names is None else names):
             try:
                 data = self.read(name)
@@ -248,11 +248,11 @@ class SampleFiles(Folder):
                     self.digests[name] = sha256(data)
 
     def points(self, name: str, keys: Collection[RunKey]) -> dict[RunKey, Samples | None]:
-        """The points of some runs in a file; none if it is known to be damaged.
+        """The points of given runs in a file; none if the file is known to be damaged.
 
         Raises:
-            OSError: If it cannot be read any more.
-            ValueError: If it was damaged since the study was opened.
+            OSError: If the file can no longer be read.
+            ValueError: If it was damaged after the study was opened.
         """
         if name not in self.digests:
             return {}
@@ -263,19 +263,19 @@ class SampleFiles(Folder):
         return {key: samples for key, samples in rows if key in keys}
 
     def table(self, names: Collection[str]) -> pl.DataFrame:
-        """The rows of several files, one after the other; errors as for `read`."""
+        """The concatenated rows of several files; raises as `read`."""
         import polars as pl
 
         return pl.concat(parts.decode_samples_table(self.read(name)) for name in names)
 
 
 def digest_in(name: str) -> str:
-    """The first digits of a file's checksum, from its name; empty if that has none."""
+    """The first digits of a file's checksum according to its name; empty if the name has none."""
     return _in_name(name, "digest")
 
 
 def file_number(name: str) -> int:
-    """A file's number, from its name; 0 if that has none."""
+    """A file's number according to its name; 0 if the name has none."""
     return int(_in_name(name, "number") or 0)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a study: which there are, which runs they hold, and what is wrong with them."""
+"""The parts of a study, the runs that they contain, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Item = TypeVar("Item")
 
 
 class Size(NamedTuple):
-    """How large a part is."""
+    """The size of a part."""
 
     bytes: int
     runs: int
 
 
 class PartIndex(Folder):
-    """The parts of a study and where in them each run lies.
+    """The parts of a study, and the position of each run in them.
 
-    The methods that read parts raise OSError if a part cannot be read any more, and ValueError if it was damaged since
+    The methods that read parts raise OSError if a part can no longer be read, and ValueError if it was damaged after
     the study was opened.
 
     Attributes:
         sizes: The size of each usable part, by file name.
-        problems: The problems of runs whose instance names do not tell them.
+        problems: The problems of runs whose instance names do not identify them.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -60,22 +60,22 @@ class PartIndex(Folder):
         super().add(name, data)
 
     def forget(self, names: Collection[str]) -> None:
-        """Forget parts. A run that lies in another one as well is still known."""
+        """Forget parts. A run that is in another part as well stays known."""
         self._locations.remove(names)
         for name in names:
             del self.sizes[name]
         super().forget(names)
 
     def rows(self, keys: Collection[RunKey] | None = None) -> dict[str, list[int]]:
-        """The parts that these runs are read from, by default all, and their rows in each; KeyError if one is gone."""
+        """The rows of given runs in each part, by default of all runs; KeyError if one is gone."""
         return self._locations.find_all(keys)
 
     def runs(self, rows: Mapping[str, list[int]]) -> list[Run]:
-        """The runs in some rows of each part."""
+        """The runs in the given rows of each part."""
         return self._each(rows, lambda name, numbers: parts.runs_of(self._table(name), numbers))
 
     def outcomes(self, rows: Mapping[str, list[int]]) -> list[tuple[RunKey, Outcome]]:
-        """The outcomes of the runs in some rows of each part."""
+        """The outcomes of the runs in the given rows of each part."""
 
         def read(name: str, numbers: list[int]) -> list[tuple[RunKey, Outcome]]:
             outcomes = parts.decode_outcomes(self.read(name))
@@ -84,11 +84,11 @@ class PartIndex(Folder):
         return self._each(rows, read)
 
     def sample_files(self, rows: Mapping[str, list[int]]) -> dict[RunKey, str]:
-        """The files that hold the points of those runs that have any."""
+        """The files with the points of the runs, for those that have any."""
         return dict(self._each(rows, lambda name, numbers: parts.sample_files_of(self._table(name), numbers)))
 
     def table(self, names: Sequence[str]) -> pl.DataFrame:
-        """The rows that are read from these parts."""
+        """The rows that are read from the given parts."""
         import polars as pl
 
         keys = [key for name in names for key in self._locations.held_by(name)]
@@ -109,7 +109,7 @@ class PartIndex(Folder):
         return items
 
     def _table(self, name: str) -> pl.DataFrame:
-        """A part's rows. The last one is cached: runs that are read one by one often lie together."""
+        """A part's rows. The last part is cached, as runs that are read one by one are often in the same part."""
         if self._last is None or self._last[0] != name:
             self._last = name, parts.decode_table(self.read(name))
         return self._last[1]

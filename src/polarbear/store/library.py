@@ -1,4 +1,4 @@
-"""A local library of recorded runs: data sets by name and version, which commands take in place of paths."""
+"""A local library of recorded runs: data sets by name and version, which commands accept in place of paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENTRY, _DATA = "entry.json", "data.study"
 
 
 def default_folder() -> Path:
-    """Where the library is: the folder that ``POLARBEAR_LIBRARY`` names, else one of the user's data."""
+    """The library's folder: the one that ``POLARBEAR_LIBRARY`` names, else a folder for user data."""
     if named := os.environ.get(VARIABLE):
         return Path(named)
     import platformdirs
@@ -34,7 +34,7 @@ def default_folder() -> Path:
 
 
 def data_set_name(path: Path) -> str:
-    """``NAME@VERSION`` of the data set whose `DataSet.path` it is; empty if it lies in no library."""
+    """The ``NAME@VERSION`` of the data set whose `DataSet.path` is `path`; empty if it is not in a library."""
     kept = path.name == _DATA and (path.parent / _ENTRY).is_file()
     return f"{path.parent.parent.name}@{path.parent.name}" if kept else ""
 
@@ -44,14 +44,14 @@ class DataSet:
     """A data set of the library.
 
     Attributes:
-        name: Its name.
-        version: Its version.
-        sources: The paths it was imported from.
-        runs: How many runs it has.
-        algorithms: Their names.
-        added: When it was added, in UTC.
-        checksum: SHA-256 of its manifest, which holds those of all its files.
-        folder: Where it lies.
+        name: The data set's name.
+        version: The data set's version.
+        sources: The paths that it was imported from.
+        runs: Number of runs.
+        algorithms: Names of the algorithms.
+        added: Time of addition, in UTC.
+        checksum: SHA-256 of the manifest, which contains the checksums of all files.
+        folder: The data set's folder.
     """
 
     name: str
@@ -65,10 +65,10 @@ class DataSet:
 
     @property
     def path(self) -> Path:
-        """The study that holds its runs.
+        """The study that contains the runs.
 
         Raises:
-            StudyError: If it is not the one that was added.
+            StudyError: If the study is not the one that was added.
         """
         study = self.folder / _DATA
         try:
@@ -87,29 +87,29 @@ class Library:
     """A folder of data sets.
 
     Args:
-        folder: Where it is; default `default_folder`. It is created when something is added.
+        folder: The library's folder, by default `default_folder`; it is created when something is added.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = default_folder() if folder is None else Path(folder)
 
     def list(self) -> list[DataSet]:
-        """All data sets, by name; of each name the latest added last."""
+        """All data sets, sorted by name; for each name, the latest addition comes last."""
         entries = [_read(path) for path in self.folder.glob(f"*/*/{_ENTRY}")]
         return sorted(entries, key=lambda entry: (entry.name, entry.added, entry.version))
 
     def add(self, name: str, paths: Sequence[str | Path], *, version: str = "1", **options: Any) -> DataSet:
-        """Import recorded runs, and keep them under a name.
+        """Import recorded runs and keep them under a name.
 
         Args:
-            name: Letters, digits, dots, plus and hyphens.
+            name: The name: letters, digits, dots, plus signs and hyphens.
             paths: Files, folders, archives or studies.
-            version: As `name`; a name may have several versions.
-            options: Of `polarbear.store.import_runs`, such as ``suite="bbob"``.
+            version: The version, with the same characters as `name`; a name may have several versions.
+            options: Options of `polarbear.store.import_runs`, such as ``suite="bbob"``.
 
         Raises:
-            ValueError: If the name or version is no such word, the version is there already, or nothing can be read.
-            OSError: If it cannot be written.
+            ValueError: If the name or version is invalid, the version exists already, or nothing can be read.
+            OSError: If the library cannot be written.
         """
         for word, what in ((name, "name"), (version, "version")):
             if not _NAME.fullmatch(word):
@@ -140,10 +140,10 @@ class Library:
         return entry
 
     def get(self, name: str) -> DataSet:
-        """The data set of a name: its latest version, or one, as ``"name@version"``.
+        """The data set of a name: its latest version, or a particular one given as ``"name@version"``.
 
         Raises:
-            ValueError: If there is none; the closest one is named.
+            ValueError: If there is none; the message suggests the closest one.
         """
         word, _, version = name.partition("@")
         listed = self.list()
@@ -158,7 +158,7 @@ class Library:
         return matches[-1]
 
     def remove(self, name: str) -> DataSet:
-        """Remove a data set, named as for `get`; its sources stay."""
+        """Remove a data set, with `name` as for `get`; its sources are kept."""
         entry = self.get(name)
         shutil.rmtree(entry.folder)
         if not any(entry.folder.parent.iterdir()):
@@ -166,7 +166,7 @@ class Library:
         return entry
 
     def holds(self, name: str) -> bool:
-        """Whether there is a data set of this name, without reading any."""
+        """Whether there is a data set of the given name; none is read."""
         word, _, version = name.partition("@")
         if not _NAME.fullmatch(word) or (version and not _NAME.fullmatch(version)):
             return False

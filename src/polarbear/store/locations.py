@@ -1,4 +1,4 @@
-"""Which run lies in which part, in a database that needs little memory however many runs there are."""
+"""The part that contains each run, in a database that needs little memory however many runs there are."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from polarbear.records import RunKey
 from polarbear.store.errors import NoTemporaryFile
 
 _CACHE_KB = 65_536
-"""Memory that is used before the database goes to a temporary file, which ends with the process."""
+"""Memory used before the database moves to a temporary file, which is removed when the process ends."""
 _PAGE = 10_000
-"""Keys in memory at a time while all are iterated over."""
+"""Number of keys in memory at a time during an iteration over all."""
 _FEW = 100
-"""Fewer runs are looked up one by one."""
+"""Below this number, runs are looked up one by one."""
 _TABLES = """
     CREATE TABLE locations (
         instance TEXT, algorithm TEXT, seed INTEGER, part INTEGER, line INTEGER,
@@ -42,9 +42,9 @@ class PartOfRuns(NamedTuple):
     """The runs that are read from one part.
 
     Attributes:
-        name: The part.
-        rows: Their rows in it.
-        keys: Returns their keys; callable until the iteration goes on to the next part.
+        name: The part's name.
+        rows: The runs' rows in the part.
+        keys: A function that returns their keys; callable until the iteration moves to the next part.
     """
 
     name: str
@@ -53,9 +53,9 @@ class PartOfRuns(NamedTuple):
 
 
 class Locations:
-    """The part and row of each run. A run that lies in several parts counts once, and is read from the last one added.
+    """The part and row of each run. A run in several parts counts once and is read from the part added last.
 
-    Its methods may be called from any thread. They raise NoTemporaryFile if the database needs a file and has no room.
+    The methods may be called from any thread. They raise NoTemporaryFile if the database needs a file and has no room.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Locations:
         self._added = 0
         self._snapshots = 0
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, self._database.close).atexit = False  # what runs at exit may still use it
+        weakref.finalize(self, self._database.close).atexit = False  # exit handlers may still use it
         with self._locked() as database:
             database.executescript(f"PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -{_CACHE_KB}; {_TABLES}")
 
@@ -101,10 +101,10 @@ class Locations:
             return None if location is None else (self._names[location[0]], location[1])
 
     def find_all(self, keys: Collection[RunKey] | None = None) -> dict[str, list[int]]:
-        """The parts, sorted by name, and in each the rows of these runs, by default of all.
+        """The parts, sorted by name, and the rows of the given runs in each, by default of all runs.
 
         Raises:
-            KeyError: If one of them is not there.
+            KeyError: If one of them is missing.
         """
         if keys is None:
             locations = self._last_locations("FROM locations")
@@ -127,7 +127,7 @@ class Locations:
         return {name: sorted(rows_of[name]) for name in sorted(rows_of)}
 
     def add(self, name: str, keys: Iterable[RunKey]) -> None:
-        """Add a part, whose rows have these keys."""
+        """Add a part, given the keys of its rows."""
         with self._locked() as database:
             self._added += 1
             number = self._added
@@ -138,7 +138,7 @@ class Locations:
             self._names[number], self._numbers[name] = name, number
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove parts. A run that lies in another one as well is still known."""
+        """Remove parts. A run that is in another part as well stays known."""
         with self._locked() as database:
             for name in set(names) & self._numbers.keys():
                 database.execute("DELETE FROM locations WHERE part = ?", (self._numbers[name],))
@@ -156,7 +156,7 @@ class Locations:
     def by_part(self) -> Iterator[PartOfRuns]:
         """The runs that are read from each part, in the order of the parts' names, as of now."""
         snapshot = self._snapshot()
-        next(snapshot)  # a generator that has not begun would not clean up
+        next(snapshot)  # a generator that has not started would not clean up
         return cast("Iterator[PartOfRuns]", snapshot)
 
     def _snapshot(self) -> Iterator[PartOfRuns | None]:
@@ -178,8 +178,8 @@ class Locations:
                 keys = partial(self._keys, f"SELECT instance, algorithm, seed {of_part}", number, part)
                 yield PartOfRuns(name, rows, keys)
         finally:
-            if os.getpid() == process:  # a forked one must not write to the same file
-                with self._mutex, suppress(sqlite3.Error):  # else it goes with the database
+            if os.getpid() == process:  # a forked process must not write to the same file
+                with self._mutex, suppress(sqlite3.Error):  # otherwise it is removed with the database
                     self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
 
     def _last_locations(self, source: str) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
-"""One writer at a time, known by name.
+"""The lock that admits one writer at a time and names it.
 
-A local study is locked by the operating system, one elsewhere by the file ``lock.json``. In both cases ``lock.json``
-names the owner: which process, on which machine, since when.
+A local study is locked by the operating system, a remote one by the file ``lock.json``. In both cases ``lock.json``
+names the owner: its process, its machine, and the time.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from polarbear.store.paths import RemotePath, place, remote
 
 LOCK, OWNER = "lock", "lock.json"
 RENEW_SECONDS = 60.0
-"""How often the writer of a remote study renews its lock."""
+"""Interval at which the writer of a remote study renews its lock, in seconds."""
 ABANDONED_SECONDS = 600.0
-"""A lock that was not renewed for so long counts as abandoned."""
+"""Time without renewal after which a lock counts as abandoned, in seconds."""
 _CREATING = threading.Lock()
-"""Not every store creates a file exclusively among the threads of one process."""
+"""Lock for creating files, as not every store creates a file exclusively among the threads of one process."""
 
 
 class LocalLock:
     """The right to write to a study in a directory, held until `release`.
 
     It is a lock of the operating system on the file ``lock``: it ends with its process, however that ends. On network
-    file systems without working `flock` two machines may both get it.
+    file systems without a working `flock`, two machines may both obtain it.
 
     Raises:
         StudyLocked: If another process holds it, or this one already does.
@@ -63,7 +63,7 @@ class LocalLock:
             raise
 
     def require_held(self) -> None:
-        """Do nothing: nobody can take it away."""
+        """Do nothing: nobody can take the lock away."""
 
     def release(self) -> None:
         """Let others write."""
@@ -74,7 +74,7 @@ class LocalLock:
 class RemoteLock:
     """The right to write to a remote study, held until `release`.
 
-    It is the file ``lock.json``, created only if there is none, with the owner, a random token, and a time that a
+    It is the file ``lock.json``, created only if it does not exist, with the owner, a random token, and a time that a
     thread renews every `RENEW_SECONDS`. Nobody takes it over silently: see `take_over`. An owner that finds its lock
     gone or with another token stops writing.
 
@@ -93,7 +93,7 @@ class RemoteLock:
         self._lost = False
         self._renewed = time.time()
         self._stopped = threading.Event()
-        # The lock goes with the study, whether that is garbage-collected or the process ends; also on Ctrl-C in here.
+        # The lock goes with the study, when that is garbage-collected or the process ends; also on Ctrl-C in here.
         self._finalizer = weakref.finalize(self, _remove_at_exit, self._file, self._token, os.getpid())
         try:
             self._create()
@@ -103,11 +103,11 @@ class RemoteLock:
         threading.Thread(target=_keep_renewing, args=(weakref.ref(self), self._stopped), daemon=True).start()
 
     def require_held(self) -> None:
-        """Check that the lock is still this one's.
+        """Check that the lock is still held.
 
         Raises:
-            StudyLocked: If somebody removed or took it.
-            OSError: If it has not been renewed for long and the store cannot be reached.
+            StudyLocked: If somebody removed it or took it over.
+            OSError: If it has not been renewed for a long time and the store cannot be reached.
         """
         if not self._lost and time.time() - self._renewed > 2 * RENEW_SECONDS:
             self.renew()
@@ -118,7 +118,7 @@ class RemoteLock:
             )
 
     def renew(self) -> None:
-        """Show the others that this writer is alive."""
+        """Renew the lock, to show that this writer is alive."""
         with self._mutex:
             if self._lost or self._stopped.is_set():
                 return
@@ -130,12 +130,12 @@ class RemoteLock:
     def release(self) -> None:
         """Let others write; OSError if the lock cannot be removed."""
         self._stopped.set()
-        with self._mutex:  # a renewal under way would bring the file back
+        with self._mutex:  # a renewal in progress would recreate the file
             if self._finalizer.detach():
                 _remove_own(self._file, self._token)
 
     def _create(self) -> None:
-        owner = read_owner(self._file)  # not every store heeds `exclusive`
+        owner = read_owner(self._file)  # not every store respects `exclusive`
         if owner is not None:
             raise StudyLocked(_locked_by(self._study, owner))
         try:
@@ -149,7 +149,7 @@ class RemoteLock:
                 raise
         else:
             owner = read_owner(self._file)
-        if not _has_token(owner, self._token):  # with it, a repeated request met the file of the first one
+        if not _has_token(owner, self._token):  # with the token, a repeated request met the file of the first one
             raise StudyLocked(_locked_by(self._study, owner or {}))
 
     def _write(self, *, exclusive: bool = False) -> None:
@@ -161,20 +161,20 @@ Lock = LocalLock | RemoteLock
 
 
 def lock_for_writing(study: Path) -> Lock:
-    """The right to write to a study; errors as for the two locks."""
+    """The right to write to a study; raises as the two locks."""
     elsewhere = remote(study)
     return RemoteLock(elsewhere) if elsewhere else LocalLock(study)
 
 
 def take_over(path: str | Path) -> None:
-    """Remove the lock that an ended writer left on a remote study (s3://…).
+    """Remove the lock that a finished writer left on a remote study (s3://…).
 
     Call it only if you know that the writer has ended. The lock of a local study ends with its process, so that there
     is nothing to take over.
 
     Raises:
-        StudyLocked: If the writer may still be alive: it has renewed the lock within ten minutes, and is no process of
-            this machine that has ended.
+        StudyLocked: If the writer may still be alive: it has renewed the lock within ten minutes and is not a process
+            of this machine that has ended.
         OSError: If the lock cannot be read or removed.
     """
     study = place(path)
@@ -192,7 +192,7 @@ def take_over(path: str | Path) -> None:
 
 
 def read_owner(file: Path | RemotePath) -> dict[str, Any] | None:
-    """The owner that a ``lock.json`` names: None if there is no file, empty if it cannot be parsed."""
+    """The owner named in a ``lock.json``; None if there is no file, empty if it cannot be parsed."""
     try:
         content: Any = json.loads(file.read_bytes())
     except FileNotFoundError:
@@ -231,7 +231,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _process_namespace() -> str:
-    """Identifies the processes that this one sees: of its container, or of its machine since it booted."""
+    """An identifier of the process namespace: that of the container, or of the machine since it booted."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{Path('/proc/self/ns/pid').readlink()} {boot}"
@@ -274,7 +274,7 @@ def _is_abandoned(owner: Mapping[str, Any]) -> bool:
 
 
 def _idle_seconds(owner: Mapping[str, Any]) -> float | None:
-    """Seconds since the lock was renewed, by the clocks of both machines; None if it does not say."""
+    """Seconds since the lock was renewed, by the clocks of both machines; None if unknown."""
     try:
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(owner["renewed"])).total_seconds())
     except (KeyError, TypeError, ValueError):
@@ -290,7 +290,7 @@ def _keep_renewing(reference: weakref.ref[RemoteLock], stopped: threading.Event)
         lock = reference()
         if lock is None:
             return
-        with suppress(OSError):  # the next write or renewal meets it again
+        with suppress(OSError):  # the next write or renewal will meet it again
             lock.renew()
         del lock
 

@@ -1,8 +1,8 @@
-"""The manifest: which files belong to a study, each with its checksum.
+"""The manifest: the list of files of a study with their checksums.
 
-It is a text in the format of ``sha256sum``, so that ``sha256sum -c manifest.txt`` checks a study as well. Its last line
-is the checksum of all lines before. `docs/decisions/0011-manifest.md` explains how it stays consistent when a writer is
-killed.
+It is a text file in the format of ``sha256sum``, so that ``sha256sum -c manifest.txt`` checks a study as well. Its last
+line is the checksum of all lines before. `docs/decisions/0011-manifest.md` explains how it stays consistent when a
+writer is killed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from polarbear.store.atomic import write_atomically
 
 MANIFEST = "manifest.txt"
 UNKNOWN = "0" * 64
-"""The checksum of a file whose checksum is unknown: no file has it."""
+"""Placeholder for an unknown checksum, which no file has."""
 SHORT = 16
-"""How many digits of a checksum stand in a file's name."""
+"""Number of digits of a checksum in a file's name."""
 _FIRST = re.compile(r"# polarbear study (?P<study>[0-9a-f]+), commit (?P<commits>\d+)")
 _FILE = re.compile(r"(# (?P<kind>replaced|lost) )?(?P<digest>[0-9a-f]{64})  (?P<path>.+)")
 _LAST = "# sha256 of the lines above: "
@@ -30,12 +30,12 @@ class Manifest:
     """The files of a study.
 
     Attributes:
-        study: A random name of the study.
-        commits: How many manifests the study has had.
+        study: A random identifier of the study.
+        commits: Number of manifests that the study has had.
         files: The SHA-256 of each file of the study, by its path in the study's directory.
-        replaced: Files that belonged to the study until now, and may still exist.
-        lost: Files that were damaged or missing, and were given up.
-        head: The first digits of this manifest's checksum: files written after it have them in their names.
+        replaced: Files that belonged to the study until now and may still exist.
+        lost: Files that were damaged or missing and have been given up.
+        head: The first digits of this manifest's checksum, which files written after it have in their names.
     """
 
     study: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -56,15 +56,15 @@ class Manifest:
         self.commits, self.head = self.commits + 1, checksum[:SHORT]
 
     def accepts(self, path: str, digest: str) -> bool:
-        """Whether a file of the study may have this checksum: that of the manifest, or its previous one."""
+        """Whether `digest` is a valid checksum of a file: that in the manifest, or the file's previous one."""
         return digest in (self.files.get(path), self.replaced.get(path))
 
 
 def read_manifest(study: Path) -> Manifest | None:
-    """The manifest of a study, None if there is no such file.
+    """The manifest of a study; None if there is none.
 
     Raises:
-        ValueError: If it is not as it was written.
+        ValueError: If it differs from what was written.
         OSError: If it cannot be read.
     """
     try:
@@ -74,7 +74,7 @@ def read_manifest(study: Path) -> Manifest | None:
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """The manifest in the bytes of its file; ValueError if they are not as they were written."""
+    """The manifest from the bytes of its file; ValueError if they differ from what was written."""
     text, last = data[: -len(_LAST) - 65], data[-len(_LAST) - 65 :]
     checksum = sha256(text)
     if last != f"{_LAST}{checksum}\n".encode():
@@ -91,10 +91,10 @@ def parse_manifest(data: bytes) -> Manifest:
 
 
 def sha256(data: bytes) -> str:
-    """The checksum of some bytes."""
+    """The SHA-256 checksum of bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
 def altered(data: bytes) -> str:
-    """What is wrong with a file whose checksum differs."""
+    """A description of what is wrong with a file whose checksum differs."""
     return f"its {len(data):,} bytes are not those that were written (their hash differs)"

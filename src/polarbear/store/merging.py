@@ -1,4 +1,4 @@
-"""Merge studies made on different machines into one."""
+"""Merging of studies made on different machines into one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SAMPL
 from polarbear.store.study import StudyStore, create, not_accepted, open_study
 
 _COMMIT_SECONDS = 86_400.0
-"""No commits by the clock: the study appears as a whole."""
+"""Interval that rules out commits by the clock: the study appears as a whole."""
 _SHOWN = 20
-"""How many conflicts a message names."""
+"""Number of conflicts that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Conflict:
     """A run that differs between two studies.
 
     Attributes:
-        key: Which run.
-        first: The study that was named first.
-        other: The other one.
+        key: The run's key.
+        first: The study given first.
+        other: The other study.
         why: What differs.
     """
 
@@ -50,10 +50,10 @@ class Conflict:
 
 
 class MergeConflict(ValueError):  # noqa: N818 - says what is the case
-    """Studies hold different runs of the same key; nothing was written.
+    """Studies contain different runs with the same key; nothing was written.
 
     Attributes:
-        conflicts: All of them.
+        conflicts: All conflicts.
     """
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
@@ -72,13 +72,13 @@ class Merged:
 
     Attributes:
         study: The study's directory.
-        taken: How many runs were taken from each study, in their order.
-        shared: Runs that stood in several studies and agreed.
-        clocks: How many of these agreed but for clocks, error messages, and best points that one of the studies lacks;
-            the first study's are kept.
+        taken: Number of runs taken from each study, in order.
+        shared: Number of runs found in several studies that agreed.
+        clocks: Number of those that agreed except for clocks, error messages, and best points that one of the studies
+            lacks; the first study's are kept.
         conflicts: Runs that differed, of which the first study's were kept.
-        differences: Settings in which the studies differ. If there are any, the study keeps no plan to resume.
-        rounds: Rounds of races, which were left behind.
+        differences: Settings in which the studies differ. If there are any, the merged study has no plan to resume.
+        rounds: Number of rounds of races, which were not merged.
     """
 
     study: Path
@@ -91,7 +91,7 @@ class Merged:
 
     @property
     def runs(self) -> int:
-        """Runs in the study."""
+        """Number of runs in the merged study."""
         return sum(self.taken)
 
 
@@ -100,28 +100,28 @@ def merge(
 ) -> Merged:
     """Merge the runs of studies into a new study.
 
-    Runs of one key in several studies have to agree: in evaluations, values, target, optimum, how they ended and what
-    was logged; and in the best point, where both hold it. Clocks and error messages differ between machines; the first
-    study's are kept, and with them all points that it holds of the run. Runs are read and written a file at a time. The
-    new study appears once it is complete; on a remote store, as it grows.
+    Runs with the same key in several studies must agree in evaluations, values, target, optimum, how they ended and
+    what was logged; and in the best point, if both have it. Clocks and error messages differ between machines; the
+    first study's are kept, with all points that it has of the run. Runs are read and written one file at a time. The
+    new study appears once it is complete or, on a remote store, as it grows.
 
-    Where all studies have the same settings, but for their algorithms and the number of repetitions and draws, the new
+    If all studies have the same settings, except for their algorithms and the numbers of repetitions and draws, the new
     one has them too, with all the algorithms, and can be resumed; otherwise it lists the settings of each.
     Rounds of races are not merged; race on the runs with `polarbear.study.replay`.
 
     Args:
-        paths: Two studies or more.
-        into: The new study's directory: new, or empty; or a URL.
-        keep_first: Where runs differ, keep that of the study which is named first.
-        accept_damage: Leave out the runs of damaged files.
+        paths: Two or more studies.
+        into: The new study's directory, which must be new or empty; or a URL.
+        keep_first: Whether to keep the run of the study given first if runs differ.
+        accept_damage: Whether to leave out the runs of damaged files.
 
     Raises:
-        MergeConflict: If runs of the same key differ and `keep_first` is false.
-        ValueError: If fewer than two studies are given, two of them describe an algorithm of one name differently, or
-            `into` is the current directory.
-        StudyError: If there is no study at a path, or files are damaged and that was not accepted.
+        MergeConflict: If runs with the same key differ and `keep_first` is false.
+        ValueError: If fewer than two studies are given, two of them describe an algorithm of the same name differently,
+            or `into` is the current directory.
+        StudyError: If there is no study at a path, or files are damaged and that is not accepted.
         FileExistsError: If there is something at `into`.
-        OSError: If the study cannot be written. Nothing is left of it then, unless a remote store cannot be reached.
+        OSError: If the study cannot be written. Nothing of it is left then, unless a remote store cannot be reached.
     """
     into, sources = place(into), [place(path) for path in paths]
     if len({str(path.resolve()) for path in sources}) < max(2, len(sources)):
@@ -159,7 +159,7 @@ def merge(
 
 
 def _merged_spec(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[str]]:
-    """The specification of the new study, and how those of the studies differ."""
+    """The specification of the new study, and the differences between those of the studies."""
     algorithms: dict[str, Any] = {}
     origins: dict[str, Path] = {}
     differences: list[str] = []
@@ -183,7 +183,7 @@ def _merged_spec(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[st
 
 
 def _join(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path) -> tuple[dict[str, Any], list[str]]:
-    """Settings grown to the larger of both, and the differences that cannot be joined."""
+    """The settings with the larger of both numbers, and the differences that cannot be reconciled."""
     grown: dict[str, dict[str, int]] = {}
     differences: list[str] = []
     for where, *values in differing(first, other):
@@ -204,7 +204,7 @@ def _join(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path) 
 
 
 def _compare(studies: Sequence[StudyStore]) -> tuple[int, int, list[Conflict]]:
-    """How many runs several studies share, how many of these differ in clocks alone, and which conflict."""
+    """The number of shared runs, the number of those that differ only in clocks, and the conflicts."""
     counts = Counter(key for study in studies for key in study)
     shared = {key for key, count in counts.items() if count > 1}
     seen: dict[RunKey, tuple[StudyStore, bytes, bytes, bytes]] = {}
@@ -223,7 +223,7 @@ def _compare(studies: Sequence[StudyStore]) -> tuple[int, int, list[Conflict]]:
 
 
 def _facts(run: Run) -> Mapping[str, object]:
-    """All that does not depend on the machine's clock, under the names that messages use."""
+    """Everything that does not depend on the machine's clock, by the names used in messages."""
     trajectory, outcome, logged = run.trajectory, run.outcome, run.parameters
     columns = logged and [(name, column.tobytes()) for name, column in logged.values.items()]
     return {
@@ -255,15 +255,15 @@ def _digest(content: object) -> bytes:
 
 
 def _write(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> tuple[int, ...]:
-    """Write the new study under a temporary name and rename it; how many runs came from each study."""
+    """Write the new study under a temporary name and rename it; return the number of runs from each study."""
     if remote(into):  # nothing can be renamed there
         return _copy(studies, into, spec, into)
     final = into.resolve()
     with _explain(into):
         final.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{final.name}.merging-"
-    for leftover in final.parent.glob(f"{glob.escape(prefix)}*"):  # of killed merges; a merge at work has not ended
-        with suppress(OSError):  # another user's stays
+    for leftover in final.parent.glob(f"{glob.escape(prefix)}*"):  # of killed merges; an active one has not ended
+        with suppress(OSError):  # another user's is kept
             if has_ended_here(read_owner(leftover / OWNER) or {}):
                 shutil.rmtree(leftover)
     temporary = final.with_name(f"{prefix}{secrets.token_hex(8)}")
@@ -278,7 +278,7 @@ def _write(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> t
 
 
 def _copy(studies: Sequence[StudyStore], path: Path, spec: dict[str, Any], into: Path) -> tuple[int, ...]:
-    """Write the new study at `path`; errors name `into`."""
+    """Write the new study at `path`; error messages name `into`."""
     taken = [0] * len(studies)
     with _explain(into):
         target = create(path, spec, commit_seconds=_COMMIT_SECONDS)
@@ -296,7 +296,7 @@ def _copy(studies: Sequence[StudyStore], path: Path, spec: dict[str, Any], into:
         with suppress(OSError), target:
             pass  # the lock is released even if the last runs cannot be written
         if remote(path):
-            with suppress(OSError):  # the error under way says why the study could not be written
+            with suppress(OSError):  # the error being raised says why the study could not be written
                 for file in (path / SPEC, path / MANIFEST, *(path / RUNS).glob("*"), *(path / SAMPLES).glob("*")):
                     file.unlink(missing_ok=True)
         raise
@@ -305,7 +305,7 @@ def _copy(studies: Sequence[StudyStore], path: Path, spec: dict[str, Any], into:
 
 @contextmanager
 def _explain(into: Path) -> Generator[None]:
-    """Say of an OSError that it kept the new study from being written."""
+    """Add to an OSError that it prevented the new study from being written."""
     try:
         yield
     except (NoTemporaryFile, FileExistsError):

@@ -1,4 +1,4 @@
-"""Where and by what a study was begun: versions, the kind of machine, and the time; nothing that names it."""
+"""The origin of a study: versions, the kind of machine, and the time; nothing that identifies the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACKAGES = (
     "pymoo",
     "coco-experiment",
 )
-"""Of which optimizers and problems are made."""
+"""The packages behind optimizers and problems."""
 
 
 def origin() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs as Parquet: one row per run, its trajectory in list columns; and the points they evaluated, likewise."""
+"""Runs as Parquet: one row per run, with its trajectory in list columns; likewise the points that runs evaluated."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _FIELDS = {
     "dimension": "problem.dimension",
     "function_instance": "problem.instance",
 }
-"""The columns that hold a field of a run as it is."""
+"""The columns that contain a field of a run unchanged."""
 _LATER = (*_PROBLEM, "optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
-"""Columns that parts of earlier versions lack."""
+"""Columns that are missing in parts of earlier versions."""
 
 
 def encode(runs: Sequence[Run], samples: str | None = None) -> bytes:
-    """The Parquet file of some runs, all of them `require_storable`.
+    """The Parquet file of runs, all of which satisfy `require_storable`.
 
     Args:
         runs: The runs.
-        samples: The file that holds the points of those which have any, `encode_samples`; None: this one.
+        samples: The name of the file with the runs' points, from `encode_samples`; None to include them in this file.
     """
     import polars as pl
 
@@ -59,7 +59,7 @@ def encode(runs: Sequence[Run], samples: str | None = None) -> bytes:
 
 
 def encode_samples(runs: Sequence[Run]) -> bytes:
-    """The Parquet file of the points that some runs have evaluated."""
+    """The Parquet file of the points that runs have evaluated."""
     import polars as pl
 
     keys = {name: [getattr(run.key, name) for run in runs] for name in _KEY}
@@ -68,17 +68,17 @@ def encode_samples(runs: Sequence[Run]) -> bytes:
 
 
 def encode_table(table: pl.DataFrame) -> bytes:
-    """The Parquet file of some rows."""
+    """The Parquet file of a table."""
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()
 
 
 def require_storable(run: Run) -> None:
-    """Check what Parquet cannot hold.
+    """Check that Parquet can represent a run.
 
     Raises:
-        ValueError: If the seed is no whole number of 64 bits or a name is no valid Unicode; the message names the run.
+        ValueError: If the seed is not a 64-bit integer or a name is not valid Unicode; the message names the run.
     """
     try:
         operator.index(run.key.seed)
@@ -92,7 +92,7 @@ def require_storable(run: Run) -> None:
 
 
 def as_stored(run: Run) -> Run:
-    """A `require_storable` run with its key as read back from disk: its seed may be an integer of NumPy."""
+    """A storable run with its key as read back from disk: its seed may be a NumPy integer."""
     if type(run.key.seed) is int:
         return run
     return replace(run, key=replace(run.key, seed=int(operator.index(run.key.seed))))
@@ -116,7 +116,7 @@ def decode_unnamed_problems(data: bytes) -> dict[RunKey, Instance]:
 
 
 def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
-    """How a part's runs ended, in the order of its rows; ValueError as for `decode_keys`."""
+    """The outcomes of a part's runs, in the order of its rows; ValueError as for `decode_keys`."""
     frame = _frame(data, (*_KEY, *_OUTCOME))
     return list(zip(_keys(frame), _outcomes(frame), strict=True))
 
@@ -142,7 +142,7 @@ def decode_samples(data: bytes) -> list[tuple[RunKey, Samples | None]]:
 
 
 def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
-    """The runs in some rows of a part; ValueError if one of them is invalid."""
+    """The runs in the given rows of a part; ValueError if one of them is invalid."""
     import polars as pl
 
     frame = table[list(rows)]
@@ -168,14 +168,14 @@ def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
 
 
 def sample_files_of(table: pl.DataFrame, rows: Sequence[int]) -> list[tuple[RunKey, str]]:
-    """The runs in some rows of a part that have points, and the files that hold them."""
+    """The runs in the given rows of a part that have points, and the files that contain them."""
     frame = table[list(rows)]
     frame = frame.filter(frame["samples"].is_not_null())
     return list(zip(_keys(frame), frame["samples"].to_list(), strict=True))
 
 
 def storable(run: Run) -> tuple[Any, ...]:
-    """All of a run but its samples as it comes back from disk, bit by bit: equal results mean the same run."""
+    """A run without its samples as it comes back from disk, bit for bit: equal results mean the same run."""
     outcome, trajectory, logged = run.outcome, run.trajectory, run.parameters
     numbers = np.array([outcome.seconds, *(np.nan if x is None else x for x in (run.target, run.optimum))])
     return (
@@ -254,7 +254,7 @@ def _sample_columns(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _lists(arrays: Sequence[NDArray[Any] | None]) -> pl.Series | list[None]:
-    """A list column: slices of one long list, which take a tenth of the time that an array for each run takes."""
+    """A list column made of slices of one long list, which takes a tenth of the time of an array for each run."""
     import polars as pl
 
     present = [array for array in arrays if array is not None]
@@ -270,7 +270,7 @@ def _lists(arrays: Sequence[NDArray[Any] | None]) -> pl.Series | list[None]:
 
 
 def _arrays(column: pl.Series) -> list[NDArray[Any] | None]:
-    """The arrays of a list column, views of one that is read-only; None for null."""
+    """The arrays of a list column, as views of a read-only one; None for null."""
     sizes = column.list.len().to_list()
     if column.null_count() == len(sizes):
         return [None] * len(sizes)
@@ -289,7 +289,7 @@ def _problems(frame: pl.DataFrame) -> list[Instance | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _problem(suite: str | None, function: str | None, dimension: int | None, instance: str | None) -> Instance | None:
-    """The same object for all runs on one instance; None in parts of earlier versions, whose names contain it."""
+    """The same object for all runs on an instance; None in parts of earlier versions, whose names contain it."""
     if suite is None or function is None or dimension is None or instance is None:
         return None
     return Instance(suite, function, dimension, instance)
@@ -302,7 +302,7 @@ def _parameters(evaluations: list[int] | None, values: list[dict[str, Any]] | No
 
 
 def _text(text: str) -> str:
-    """Text that is valid Unicode: a user's message may hold half a surrogate pair."""
+    """Text as valid Unicode, since a user's message may contain half a surrogate pair."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

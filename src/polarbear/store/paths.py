@@ -1,4 +1,4 @@
-"""Paths of studies: local directories, and URLs of object stores or whatever else `fsspec` reaches."""
+"""Paths of studies: local directories, and URLs of object stores or anything else that `fsspec` supports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polarbear.extras import how_to_install
 from polarbear.store.errors import PackageMissing, StudyError
 
 IN_PLACE = frozenset({"ftp", "sftp", "ssh", "smb", "hdfs", "arrow_hdfs", "webhdfs", "webHDFS", "dbfs", "http", "https"})
-"""Protocols that write a file piece by piece, or not at all: a kill may leave half of one."""
+"""Protocols that write files piece by piece, so that a kill may leave half of one, or not at all."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(.*)", re.DOTALL)
 _LOCAL = ("file", "local")
 _CODES = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, FileExistsError: errno.EEXIST}
@@ -27,11 +27,11 @@ _CODES = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, FileEx
 def place(path: str | os.PathLike[str]) -> Path:
     """The location of a study: a `Path`, or a `RemotePath` if `path` is a URL.
 
-    A URL is ``PROTOCOL://…`` of any protocol that `fsspec` knows. `Path` collapses its two slashes into one; such a
+    A URL is ``PROTOCOL://…`` with any protocol that `fsspec` knows. `Path` collapses the two slashes into one; such a
     path is read as the URL it was. (Give a relative local path whose first part ends in a colon as an absolute one.)
 
     Returns:
-        For URLs a `RemotePath`, typed as a `Path`, of which it has the part that studies need.
+        For a URL, a `RemotePath` typed as a `Path`, of which it has the part that studies need.
 
     Raises:
         ValueError: If the URL is chained (``PROTOCOL::…``).
@@ -59,22 +59,22 @@ def place(path: str | os.PathLike[str]) -> Path:
 
 
 def remote(path: Path) -> RemotePath | None:
-    """`path` if it is remote, else None."""
+    """The path itself if it is remote, else None."""
     return path if isinstance(path, RemotePath) else None
 
 
 @dataclass(frozen=True, slots=True)
 class RemotePath:
-    """A URL with the part of `pathlib.Path` that studies need.
+    """A URL with the methods of `pathlib.Path` that studies need.
 
     A write replaces the whole file at once, as object stores do. There are no directories, only names with slashes:
     `mkdir` does nothing. Listings never come from a cache.
 
-    Every method that looks or writes raises OSError if the store refuses or cannot be reached, whatever the package
-    of the protocol raised, and `PackageMissing` if that package or fsspec is not installed.
+    Every method that reads or writes raises OSError if the store refuses or cannot be reached, whatever the protocol's
+    package raised, and `PackageMissing` if that package or fsspec is not installed.
 
     Attributes:
-        url: Such as ``s3://bucket/a.study``: without a trailing slash or empty parts.
+        url: The URL, such as ``s3://bucket/a.study``, without a trailing slash or empty parts.
     """
 
     url: str
@@ -90,27 +90,27 @@ class RemotePath:
 
     @property
     def protocol(self) -> str:
-        """Such as ``s3``."""
+        """The protocol, such as ``s3``."""
         return self.url.partition("://")[0]
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last part of the URL."""
         return self.url.rpartition("/")[2]
 
     @property
     def suffix(self) -> str:
-        """The ending of the name, from its last dot on."""
+        """The suffix of the name, from its last dot on."""
         return PurePosixPath(self.name).suffix
 
     @property
     def parent(self) -> RemotePath:
-        """All but the last part; a bucket is its own parent."""
+        """The URL without its last part; a bucket is its own parent."""
         protocol, _, rest = self.url.partition("://")
         return RemotePath(f"{protocol}://{rest.rpartition('/')[0]}") if "/" in rest else self
 
     def resolve(self) -> RemotePath:
-        """Itself: a URL is absolute."""
+        """The URL itself, which is absolute."""
         return self
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
@@ -150,9 +150,9 @@ class RemotePath:
             return system.cat_file(path)
 
     def write_bytes(self, data: bytes, *, exclusive: bool = False) -> None:
-        """Write the file as a whole; readers see the old file or all of the new one.
+        """Write the file as a whole; readers see either the old or all of the new content.
 
-        If `exclusive`, FileExistsError if the file exists.
+        With `exclusive`, raise FileExistsError if the file exists.
         """
         with self._system() as (system, path):
             system.pipe_file(path, data, mode="create" if exclusive else "overwrite")
@@ -167,7 +167,7 @@ class RemotePath:
                 raise
 
     def require_whole_writes(self) -> None:
-        """Raise `StudyError` if files would be written piece by piece."""
+        """Raise a `StudyError` if files would be written piece by piece."""
         if self.protocol in IN_PLACE:
             raise StudyError(
                 f"{self} cannot be written to: by {self.protocol} a kill may leave half a file. Mount the place and "
@@ -184,7 +184,7 @@ class RemotePath:
 
     @contextmanager
     def _system(self) -> Generator[tuple[Any, str]]:
-        """The file system and the path on it; errors of either become OSErrors."""
+        """The file system and the path on it; errors become OSErrors."""
         try:
             core = import_module("fsspec.core")
         except ImportError as error:
@@ -200,5 +200,5 @@ class RemotePath:
         except OSError as error:
             code = error.errno or next((code for kind, code in _CODES.items() if isinstance(error, kind)), errno.EIO)
             raise OSError(code, error.strerror or str(error) or type(error).__name__, self.url) from error
-        except Exception as error:  # packages raise their own when credentials or networks are missing
+        except Exception as error:  # packages raise their own errors if credentials or networks are missing
             raise OSError(errno.EIO, f"{type(error).__name__}: {error}", self.url) from error

@@ -1,4 +1,4 @@
-"""A study as one zip archive: what of it is complete at one moment, also while it is written."""
+"""A study as a zip archive: a consistent snapshot, even while the study is being written."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from polarbear.store.manifest import MANIFEST, Manifest, parse_manifest, sha256
 from polarbear.store.specification import ROUNDS, RUNS, SAMPLES
 
 _ATTEMPTS = 20
-"""How often to begin again because the writer has merged files away meanwhile."""
+"""Number of attempts, as the writer may merge files away meanwhile."""
 
 
 def write_zip(study: Path, file: IO[bytes]) -> None:
-    """Write a study on this machine's disk as a zip archive, in which it is a folder of its own name.
+    """Write a study on a local disk as a zip archive, in which it is a folder with its own name.
 
-    It holds one commit: the manifest with the files that it names, and what else lies in the folder; no lock, no
-    unfinished files, and nothing that is a link. Files that are damaged are as they are.
+    The archive contains one commit: the manifest with the files it names, and everything else in the folder except
+    locks, unfinished files and links. Damaged files are copied unchanged.
 
     Args:
-        study: Its directory.
-        file: A file that can be read and written, which is emptied first.
+        study: The study's directory.
+        file: A readable and writable file, which is emptied first.
 
     Raises:
         StudyError: If the writer replaces files faster than they can be read.
-        OSError: If something cannot be read or written.
+        OSError: If reading or writing fails.
     """
     for _ in range(_ATTEMPTS):
         file.seek(0)
@@ -40,11 +40,11 @@ def write_zip(study: Path, file: IO[bytes]) -> None:
 
 
 def _is_written(study: Path, file: IO[bytes]) -> bool:
-    """Whether it is there as its manifest says; not if the next manifest has come, and files that it named are gone."""
+    """Whether the archive matches its manifest; it does not if a new manifest has come and old files are gone."""
     listed = _manifest(study)
     try:
         manifest = parse_manifest(listed) if listed else None
-    except ValueError:  # what is damaged is copied as it is
+    except ValueError:  # damaged files are copied unchanged
         manifest = None
     named = manifest.files if manifest else {}
     with zipfile.ZipFile(file, "w") as archive:
@@ -66,7 +66,7 @@ def _is_written(study: Path, file: IO[bytes]) -> bool:
 
 
 def _manifest(study: Path) -> bytes:
-    """The bytes of the manifest; none if there is no such file."""
+    """The bytes of the manifest; empty if there is no such file."""
     try:
         return (study / MANIFEST).read_bytes()
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def _manifest(study: Path) -> bytes:
 
 
 def _names(study: Path, manifest: Manifest | None) -> Iterator[str]:
-    """The files to copy: of the folders that a manifest is about those that it names, else all."""
+    """The files to copy: in the folders that a manifest covers, those that it names; elsewhere all."""
     for path in sorted(study.rglob("*")):
         name = path.relative_to(study).as_posix()
         committed = manifest is None or name in manifest.files or name.partition("/")[0] not in (RUNS, ROUNDS, SAMPLES)

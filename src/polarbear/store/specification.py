@@ -1,4 +1,4 @@
-"""The layout of a study's directory, and `study.json`, which makes it a study."""
+"""The layout of a study's directory, and the file `study.json`, which makes it a study."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from polarbear.store.paths import place, remote
 
 FORMAT = "polarbear study"
 VERSION = 5
-"""Since version 2 a manifest names all files; since 3 races name their relations, and models over time how they treat
-repeated rankings; since 4 races name the size of their rounds; since 5 runs keep points."""
+"""Since version 2, a manifest names all files; since 3, races name their relations, and models over time how they treat
+repeated rankings; since 4, races name the size of their rounds; since 5, runs keep points."""
 SPEC, RUNS, ROUNDS, SAMPLES = "study.json", "runs", "rounds", "samples"
 COUNTED = ("plan", "problems")
-"""The number of problems of a plan; studies of earlier versions lack it."""
+"""Location of a plan's number of problems, which studies of earlier versions lack."""
 GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED, ("branch", "repeats")})
-"""Numbers in a specification that may grow: there is more to run then."""
+"""Numbers in a specification that may grow, so that there is more to run."""
 MISSING: Final = object()
-"""Stands for a setting that is absent."""
+"""Placeholder for an absent setting."""
 
 
 def exists(path: str | Path) -> bool:
@@ -34,10 +34,10 @@ def exists(path: str | Path) -> bool:
 
 
 def to_json(content: dict[str, Any], what: str) -> bytes:
-    """A JSON file's bytes; non-finite numbers as Python's ``json`` writes them.
+    """The bytes of a JSON file; non-finite numbers are written as by Python's ``json``.
 
     Raises:
-        TypeError: If `content` cannot be written as JSON; the message says `what` it is.
+        TypeError: If `content` cannot be written as JSON; the message names it as `what`.
     """
     try:
         return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
@@ -46,13 +46,13 @@ def to_json(content: dict[str, Any], what: str) -> bytes:
 
 
 def encode_spec(path: Path, spec: dict[str, Any], origin: Mapping[str, Any]) -> bytes:
-    """The bytes of a study's ``study.json``, with where it was begun; TypeError as for `to_json`."""
+    """The bytes of a study's ``study.json``, including its origin; TypeError as for `to_json`."""
     content = {"format": FORMAT, "version": VERSION, "spec": spec, **({"origin": dict(origin)} if origin else {})}
     return to_json(content, f"the specification of study {path}")
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """The specification of the study at `path`; errors as for `read_study_file`."""
+    """The specification of the study at `path`; raises as `read_study_file`."""
     return read_study_file(path).spec
 
 
@@ -64,7 +64,7 @@ class StudyFile:
         version: The version of the study's format.
         spec: The specification.
         digest: The SHA-256 of the file.
-        origin: Where and by what it was begun; empty if it does not say.
+        origin: The machine, software and time with which the study was begun; empty if not recorded.
     """
 
     version: int
@@ -77,12 +77,12 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
     """The content of the ``study.json`` of the study at `path`.
 
     Args:
-        path: The study.
+        path: The study's directory.
         changed: Whether the file may differ from what was written.
 
     Raises:
         StudyNotFound: If there is no study.
-        StudyError: If its ``study.json`` cannot be used, is not as it was written, or was written by a newer polarbear.
+        StudyError: If its ``study.json`` is unusable, not as it was written, or written by a newer polarbear.
     """
     if not path.is_dir():
         raise StudyNotFound(f"{path} is no study: {_what_is_there(path)}")
@@ -97,7 +97,7 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
         if changed or manifest is None or manifest.accepts(SPEC, digest):
             return _parsed(path, data, digest)
         now = _sound_manifest(path)
-        if now is not None and now.head == manifest.head:  # else the writer has replaced both meanwhile
+        if now is not None and now.head == manifest.head:  # otherwise the writer has replaced both meanwhile
             raise StudyError(
                 f"{file} is damaged: {altered(data)}. Put it back from a copy; if you changed it on purpose, accept "
                 f"that: polarbear verify --accept-damage {shlex.quote(str(path))}"
@@ -105,7 +105,7 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
 
 
 def _what_is_there(path: Path) -> str:
-    """What is at a path that is no directory."""
+    """A description of what is at a path that is not a directory."""
     if remote(path):
         return "nothing is there"
     if not path.is_file():
@@ -117,7 +117,7 @@ def _what_is_there(path: Path) -> str:
 def _sound_manifest(path: Path) -> Manifest | None:
     try:
         return read_manifest(path)
-    except ValueError:  # the study's `damaged` names it
+    except ValueError:  # the study's `damaged` reports it
         return None
 
 
@@ -143,7 +143,7 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
 
 
 def _origin(file: Path, stored: Any) -> dict[str, Any]:
-    """Where a study was begun: texts, and a table of them."""
+    """The origin of a study: strings, and a table of strings."""
     origin = cast("dict[str, object]", stored) if isinstance(stored, dict) else {"": stored}
     for name, value in origin.items():
         inner = isinstance(value, dict) and name == "packages"
@@ -154,7 +154,7 @@ def _origin(file: Path, stored: Any) -> dict[str, Any]:
 
 
 def _add_former_defaults(spec: dict[str, Any], version: int) -> None:
-    """Add to a race the settings of an earlier version, which had no choice and did not write them."""
+    """Add to a race the settings that an earlier version fixed and did not write."""
     race: Any = spec.get("race")
     if not isinstance(race, dict):
         return
@@ -171,7 +171,7 @@ def _add_former_defaults(spec: dict[str, Any], version: int) -> None:
 def differing(
     first: Mapping[str, Any], other: Mapping[str, Any], where: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    """Where two specifications differ: such as ``(("plan", "seed"), 0, 5)``, with `MISSING` for absent settings."""
+    """Differences of two specifications, such as ``(("plan", "seed"), 0, 5)``, with `MISSING` for absent settings."""
     for name in dict.fromkeys([*first, *other]):
         path, old, new = (*where, name), first.get(name, MISSING), other.get(name, MISSING)
         if isinstance(old, Mapping) and isinstance(new, Mapping):

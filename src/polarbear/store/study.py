@@ -1,4 +1,4 @@
-"""An open study, which runs and rounds are appended to and read from."""
+"""An open study, to which runs and rounds are appended and from which they are read."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from polarbear.store.paths import place, remote
 from polarbear.store.specification import ROUNDS, RUNS, SPEC, encode_spec, read_study_file, require_free, to_json
 
 COMMIT_SECONDS = 1.0
-"""An appended run is on disk at the latest after so many seconds."""
+"""Maximum time, in seconds, until an appended run is on disk."""
 COMMIT_RUNS = 5_000
-"""Runs that are committed at once, however recent the last commit."""
+"""Number of appended runs that triggers a commit, however recent the last one."""
 _SHOWN = 20
-"""How many damaged files a message names."""
+"""Number of damaged files that a message lists."""
 _NOT_CREATED = "Mend that and try again, or choose another place"
 _NOT_OPENED = "It can still be read; mend that, or copy the study elsewhere, to go on with it"
 Value = TypeVar("Value", str, int)
@@ -46,16 +46,16 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
     """Create a study and open it for writing.
 
     Args:
-        path: Its directory, new or empty; or a URL, such as ``s3://bucket/a.study``.
-        spec: What can be written as JSON; non-finite numbers are written as Python's ``json`` does.
-        commit_seconds: An appended run is on disk at the latest after so many seconds.
+        path: The study's directory, new or empty; or a URL, such as ``s3://bucket/a.study``.
+        spec: Content that can be written as JSON; non-finite numbers are written as by Python's ``json``.
+        commit_seconds: Maximum time, in seconds, until an appended run is on disk.
 
     Raises:
-        FileExistsError: If there is a study or anything else already.
+        FileExistsError: If there already is a study or anything else.
         TypeError: If `spec` cannot be written as JSON.
         StudyLocked: If another process creates a study there at the same time, or left its lock there.
-        OSError: If it cannot be written there; the message names the file. What is left is no study, and it can be
-            created again. As `NoTemporaryFile` if the list of its runs has no room.
+        OSError: If it cannot be written; the message names the file. What is left is not a study, and creation can be
+            repeated. As `NoTemporaryFile` if there is no room for the list of its runs.
     """
     path = place(path)
     data = encode_spec(path, spec, origin())
@@ -84,20 +84,20 @@ def open_study(
     """Open a study, for reading unless `write` is true.
 
     Args:
-        path: Its directory, or its URL.
-        write: Whether to write. A study of an earlier format version is brought to the present one.
-        commit_seconds: An appended run is on disk at the latest after so many seconds.
-        accept_damage: With `write`: take the study as it is, for good. Files that are damaged or missing are given up;
-            files that the manifest does not name are added if they can be read; so is a ``study.json`` that was
-            changed by hand.
+        path: The study's directory or URL.
+        write: Whether to open it for writing. A study of an earlier format version is upgraded to the current one.
+        commit_seconds: Maximum time, in seconds, until an appended run is on disk.
+        accept_damage: With `write`, whether to accept the study permanently as it is. Damaged or missing files are
+            given up; files that the manifest does not name are added if they can be read, and so is a ``study.json``
+            that was changed by hand.
 
     Raises:
         StudyNotFound: If there is no study; the message says what is missing.
-        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear; or if `write` and its
-            manifest cannot be used, and that is not accepted.
-        StudyLocked: If `write` and another process writes to it, or left its lock there; the message names it.
-        OSError: If `write` and the directory is not writable, or files cannot be opened for lack of resources; as
-            `NoTemporaryFile` if the list of its runs has no room.
+        StudyError: If its ``study.json`` is unusable or was written by a newer polarbear; or, with `write`, if its
+            manifest is unusable and that is not accepted.
+        StudyLocked: With `write`, if another process writes to it or left its lock there; the message names it.
+        OSError: With `write`, if the directory is not writable, or files cannot be opened for lack of resources; as
+            `NoTemporaryFile` if there is no room for the list of its runs.
     """
     path = place(path)
     if not write:
@@ -109,23 +109,23 @@ def open_study(
 
 
 def not_accepted(study: StudyStore) -> str:
-    """The damage to a study that was not accepted, in words; empty if there is none."""
+    """A description of the damage to a study that was not accepted; empty if there is none."""
     damaged = [damage for damage in study.damaged if not damage.accepted]
     shown = "; ".join(map(str, damaged[:_SHOWN]))
     return f"{shown}; and {len(damaged) - _SHOWN:,} more" if len(damaged) > _SHOWN else shown
 
 
 class StudyStore:
-    """An open study. Use it in a ``with`` statement, or `close` it, which commits appended runs.
+    """An open study. Use it in a ``with`` statement or `close` it, which commits appended runs.
 
-    A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread,
-    but not in a forked process, whose end does not affect it.
+    A reader sees the study as it was when opened or last refreshed. The methods may be called from any thread, but not
+    in a forked process, whose end does not affect the study.
 
     Attributes:
-        path: Its directory; for remote studies a `RemotePath` (see `polarbear.store.place`).
-        lock: Held while it may be written to; None of a study that is read.
-        commit_seconds: Runs are committed this long after the first of them was appended.
-        accept_damage: Whether to go on without damaged files.
+        path: The study's directory; a `RemotePath` for remote studies (see `polarbear.store.place`).
+        lock: The lock held while the study may be written to; None for a study open for reading.
+        commit_seconds: Time, in seconds, after which runs are committed, from when the first of them was appended.
+        accept_damage: Whether to continue without damaged files.
     """
 
     def __init__(self, path: Path, lock: Lock | None, commit_seconds: float, *, accept_damage: bool = False) -> None:
@@ -149,12 +149,12 @@ class StudyStore:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Its specification."""
+        """The study's specification."""
         return self._contents.spec
 
     @property
     def version(self) -> int:
-        """The version of its format; before 2 only the parts have checksums."""
+        """The version of the study's format; before version 2, only parts have checksums."""
         return self._contents.version
 
     def __enter__(self) -> StudyStore:
@@ -173,7 +173,7 @@ class StudyStore:
             return key in self._buffer or key in self._contents.index
 
     def __iter__(self) -> Iterator[RunKey]:
-        """The keys of all runs, in no particular order, so that memory holds few of them."""
+        """The keys of all runs in no particular order, of which few are in memory at a time."""
         with self._mutex:
             buffered = set(self._buffer)
         yield from buffered
@@ -187,20 +187,20 @@ class StudyStore:
         return f"<StudyStore {self.path} open for {'reading' if self._lock is None else 'writing'}>"
 
     def _repr_html_(self) -> str:
-        """How many runs there are of each algorithm, in a notebook."""
+        """The number of runs of each algorithm, for notebooks."""
         counts = sorted(Counter(key.algorithm for key in self).items())
         rows = [(name, f"{count:,}") for name, count in counts]
         return f"<p>{escape(repr(self))}</p>{html_table(('algorithm', 'runs'), rows)}"
 
     @property
     def damaged(self) -> tuple[Damage, ...]:
-        """The files that cannot be used. The runs and rounds of all others can be read."""
+        """The unusable files. The runs and rounds of all others can be read."""
         with self._mutex:
             return tuple(self._contents.damaged)
 
     @property
     def _mutex(self) -> AbstractContextManager[Any]:
-        """The mutex of all methods. Two processes cannot share the lock and the temporary file of the list of runs."""
+        """The mutex of all methods. Two processes cannot share the lock and the list's temporary file."""
         if self._forked:
             raise StudyError(
                 f"study {self.path} was opened by the process that this one was forked from; open it again here, or "
@@ -229,9 +229,9 @@ class StudyStore:
         instance: Wanted[str] = None,
         seed: Wanted[int] = None,
     ) -> list[RunKey]:
-        """The keys of the runs that meet every criterion given, sorted; `runs` reads them.
+        """The sorted keys of the runs that meet all given criteria; `runs` reads them.
 
-        A criterion is a value or a collection of values, any of which matches; those about the problem are fields of
+        A criterion is a value or a collection of values, any of which matches; those on the problem are fields of
         `Run.problem`. ``study.runs(study.find(function="3", dimension=(5, 20)))`` reads the runs.
         """
         with self._mutex:
@@ -248,15 +248,15 @@ class StudyStore:
         return keys
 
     def run(self, key: RunKey) -> Run:
-        """One run; KeyError if there is none with this key."""
+        """The run with the given key; KeyError if there is none."""
         return self.runs([key])[0]
 
     def runs(self, keys: Iterable[RunKey] | None = None, *, samples: bool = False) -> list[Run]:
-        """The runs with these keys, by default all, sorted by key; with `samples` and the points that they kept.
+        """The runs with the given keys, by default all, sorted by key; `samples` includes the points that they kept.
 
         Raises:
-            KeyError: If one of the keys is not in the study; the message names it.
-            OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
+            KeyError: If a key is not in the study; the message names it.
+            OSError: If a file can no longer be read; as a `ValueError` if it has been damaged meanwhile.
         """
         with self._mutex:
             wanted = None if keys is None else set(keys)
@@ -270,7 +270,7 @@ class StudyStore:
         return sorted(read, key=lambda run: _order(run.key))
 
     def with_samples(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """These runs with the points that they evaluated, a file at a time, so that memory holds few of them.
+        """The given runs with the points that they evaluated, one file at a time, so that few are in memory.
 
         Raises:
             KeyError, OSError: As for `runs`. Files of points that `damaged` names are skipped.
@@ -288,10 +288,10 @@ class StudyStore:
             yield [replace(run, samples=samples.get(run.key)) for run in batch]
 
     def batches(self) -> Iterator[list[Run]]:
-        """All runs without their `samples`, a file at a time in no particular order, so that memory holds few of them.
+        """All runs without `samples`, one file at a time in no particular order, so that few are in memory.
 
         Raises:
-            OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
+            OSError: If a file can no longer be read; as a `ValueError` if it has been damaged meanwhile.
         """
         buffered, stored = self._all_runs()
         if buffered:
@@ -303,7 +303,7 @@ class StudyStore:
                 yield batch
 
     def outcomes(self) -> Iterator[tuple[RunKey, Outcome]]:
-        """How each run ended, in no particular order; the trajectories are not read. Errors as for `batches`."""
+        """The outcome of each run, in no particular order; the trajectories are not read. Raises as `batches`."""
         buffered, stored = self._all_runs()
         yield from ((run.key, run.outcome) for run in buffered)
         for part in stored:
@@ -312,7 +312,7 @@ class StudyStore:
             yield from outcomes
 
     def _all_runs(self) -> tuple[list[Run], Iterator[PartOfRuns]]:
-        """All current runs: those in memory, and those of each part."""
+        """All current runs: those in memory and those of each part."""
         with self._mutex:
             index = self._contents.index
             return [without_samples(run) for key, run in self._buffer.items() if key not in index], index.by_part()
@@ -327,11 +327,11 @@ class StudyStore:
             return self._contents.rounds_by_file()
 
     def refresh(self) -> None:
-        """See what was written since the study was opened or last refreshed.
+        """Take in what was written since the study was opened or last refreshed.
 
         Raises:
-            OSError: If a remote store cannot be reached; as `NoTemporaryFile` if the list of its runs has no room. Runs
-                may be missing then, until it succeeds.
+            OSError: If a remote store cannot be reached; as `NoTemporaryFile` if there is no room for the list of its
+                runs. Until a call succeeds, runs may be missing.
         """
         with self._mutex:
             self._contents.refresh()
@@ -341,12 +341,12 @@ class StudyStore:
     # Writing
 
     def append(self, run: Run) -> None:
-        """Add a run. It is on disk after the next commit, which comes by itself within `commit_seconds`.
+        """Add a run. It is on disk after the next commit, which happens automatically within `commit_seconds`.
 
-        Adding the same run again does nothing, whether it has been read with its `samples` or without.
+        Adding the same run again has no effect, whether it was read with its `samples` or without.
 
         Raises:
-            ValueError: If another run with the same key is there, the run cannot be stored, or the study is not open
+            ValueError: If a different run with the same key exists, the run cannot be stored, or the study is not open
                 for writing.
             OSError: As for `commit`; the run is kept in memory.
         """
@@ -373,14 +373,14 @@ class StudyStore:
             self.append(run)
 
     def replace_killed(self, run: Run) -> None:
-        """Replace a killed run by a later try. It is on disk when this returns.
+        """Replace a killed run by a later attempt. It is on disk when this method returns.
 
-        It is written to a part of its own: of runs that lie in several parts the last one counts, and merging parts
-        drops the others. A kill leaves one or the other.
+        It is written to a separate part: of a run in several parts, the last one counts, and merging parts drops the
+        others. A kill leaves one or the other.
 
         Raises:
             ValueError: If there is no run with this key, or it was not killed; otherwise as for `append`.
-            OSError: As for `commit`; the killed run is still there.
+            OSError: As for `commit`; the killed run is kept.
         """
         with self._writing():
             parts.require_storable(run)
@@ -390,12 +390,12 @@ class StudyStore:
             self._contents.add_runs([parts.as_stored(run)])
 
     def commit(self) -> None:
-        """Write appended runs to disk. Once it returns, no kill can undo it.
+        """Write appended runs to disk. Once this method returns, no kill can undo it.
 
         Raises:
             OSError: If the disk is full or not writable. Nothing committed before is lost, and appended runs stay in
-                memory: mend the cause and commit again, or resume the study later. As `NoTemporaryFile` if the list of
-                its runs has no room.
+                memory: resolve the cause and commit again, or resume the study later. As `NoTemporaryFile` if there is
+                no room for the list of its runs.
             StudyLocked: If the lock of a remote study was taken from this process.
         """
         with self._mutex, critical_section():
@@ -412,7 +412,7 @@ class StudyStore:
         """Write the next round to disk, after the runs that were appended before it.
 
         Raises:
-            TypeError: If it cannot be written as JSON.
+            TypeError: If `content` cannot be written as JSON.
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
@@ -425,7 +425,7 @@ class StudyStore:
         """Replace the specification, atomically.
 
         Raises:
-            TypeError: If it cannot be written as JSON.
+            TypeError: If `spec` cannot be written as JSON.
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
@@ -433,7 +433,7 @@ class StudyStore:
             self._contents.replace_spec(spec)
 
     def compact(self) -> None:
-        """Merge small parts. A kill in between leaves some runs in two parts, which does no harm.
+        """Merge small parts. A kill in between leaves some runs in two parts, which is harmless.
 
         Raises:
             ValueError: If the study is not open for writing.
@@ -443,7 +443,7 @@ class StudyStore:
             self._contents.merge_small()
 
     def close(self) -> None:
-        """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
+        """Commit and let others write; reading remains possible. If the commit fails, the study stays open."""
         if not self._forked:
             with self._mutex:
                 self.commit()
@@ -455,7 +455,7 @@ class StudyStore:
             timer.daemon = True
             try:
                 timer.start()
-            except RuntimeError:  # no thread can be started, as when Python ends
+            except RuntimeError:  # no thread can be started, as when Python exits
                 self.commit()
             else:
                 self._timer = timer
@@ -464,7 +464,7 @@ class StudyStore:
         with self._mutex:
             self._timer = None
             if self._lock is not None:
-                with suppress(OSError, StudyLocked):  # the runs are kept; the next append or commit raises it
+                with suppress(OSError, StudyLocked):  # the runs are kept; the next append or commit raises the error
                     self.commit()
 
     @contextmanager
@@ -491,7 +491,7 @@ class StudyStore:
 
 
 def _chosen(**criteria: Wanted[Any]) -> dict[str, Collection[Any]]:
-    """The values to look for in each field, without fields that may hold any."""
+    """The accepted values of each field, without fields in which any value is accepted."""
     chosen: dict[str, Collection[Any]] = {}
     for name, value in criteria.items():
         if value is not None:

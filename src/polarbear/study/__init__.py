@@ -1,4 +1,4 @@
-"""Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
+"""Studies, which join races and plans with their runs and the directory that keeps these: run, resume, read."""
 
 from polarbear.machine import OversubscriptionWarning
 from polarbear.study.branching import BranchPlan, NotRepeatable, branch, branch_features, plan_branches

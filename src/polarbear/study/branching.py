@@ -1,4 +1,4 @@
-"""Branches of recorded runs: what becomes of a run that stays as it is, or goes on with another optimizer."""
+"""Branches of recorded runs, which continue a run with its own optimizer or with another one."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ from polarbear.validation import parse_number, whole_number
 
 _LARGEST_SEED = 2**63 // MOST_REPEATS - 1
 _SAME = 1e-9
-"""Relative difference up to which a value counts as the recorded one."""
+"""Relative difference up to which a value counts as equal to the recorded one."""
 
 
 class NotRepeatable(ValueError):  # noqa: N818 - states what happened
-    """A recorded run comes out otherwise when it is repeated, so that nothing can leave it."""
+    """A recorded run has another result when it is repeated, so that nothing can branch off from it."""
 
 
 class BranchPlan(Plan):
-    """All branches of recorded runs, as a plan to execute; `plan_branches` makes it.
+    """All branches of recorded runs, as a plan to execute; constructed by `plan_branches`.
 
     Args:
-        plan: By which the runs were made.
-        recorded: The runs.
-        alternatives: What they may go on with, by name.
-        at: After how many evaluations they are left: one number, or several.
-        repeats: How often.
-        horizon: Evaluations of a branch after that.
+        plan: The plan by which the runs were made.
+        recorded: The recorded runs.
+        alternatives: The optimizers that may take over, by name.
+        at: The numbers of evaluations at which branches begin: one or several.
+        repeats: Number of repeats of each branch.
+        horizon: Number of evaluations of a branch after its beginning.
 
     Attributes:
-        recorded: The runs by key.
-        moments: For each of them after how many evaluations it is left.
+        recorded: The recorded runs by key.
+        moments: For each run, the numbers of evaluations at which branches begin.
         horizon: As given.
-        skipped: How many points there are at which a run had ended, so that nothing goes on.
+        skipped: Number of branching points at which a run had already ended.
 
     Raises:
-        ValueError: If an argument is out of range, no run goes on, or an alternative cannot take over.
+        ValueError: If an argument is out of range, no run continues, or an alternative cannot take over.
     """
 
     def __init__(
@@ -99,16 +99,16 @@ class BranchPlan(Plan):
 
     @property
     def size(self) -> int:
-        """How many branches there are in all."""
+        """Number of branches in total."""
         return len(self._of_key)
 
     @property
     def evaluations(self) -> int:
-        """The evaluations of all branches if none ends by itself, those up to the branching included."""
+        """The evaluations of all branches if none ends by itself, including those before the branching."""
         return sum(branch.at + self.horizon for branch in self._of_key.values())
 
     def counts(self) -> Counter[tuple[str, int]]:
-        """How many runs there are, by algorithm and dimension."""
+        """Number of runs by algorithm and dimension."""
         return Counter((key.algorithm, self.dimensions[self._position[key.instance]]) for key in self._of_key)
 
     def order(self) -> Iterator[tuple[RunKey, int]]:
@@ -117,7 +117,7 @@ class BranchPlan(Plan):
             yield key, self._position[key.instance]
 
     def task(self, key: RunKey, position: int, **limits: Any) -> Task:
-        """One branch: the recorded run up to where it is left, and what comes then."""
+        """One branch: the recorded run up to the branching, and its continuation."""
         branch = self._of_key[key]
         firsts, alternatives = self._entrants
         optimizer = Branched(
@@ -132,10 +132,10 @@ class BranchPlan(Plan):
         return Task(key, self.problems[position], optimizer, dataclasses.replace(reach, **limits))
 
     def check(self, run: Run) -> None:
-        """See to it that the recorded run came out as it did: its best value at the branching is the recorded one.
+        """Check that the recorded run was repeated: its best value at the branching must be the recorded one.
 
         Raises:
-            NotRepeatable: If it did not.
+            NotRepeatable: If it is not.
         """
         branch = self._of_key[run.key]
         recorded, now = (_value_at(each, branch.at) for each in (self.recorded[branch.run], run))
@@ -146,7 +146,7 @@ class BranchPlan(Plan):
             )
 
     def describe(self) -> dict[str, Any]:
-        """Plain values that a study keeps."""
+        """The plan as plain values that a study keeps."""
         plan = super().describe()
         return {"branch": {"repeats": self.repetitions, "horizon": self.horizon}} | {
             part: plan[part] for part in ("instances", "algorithms", "limits")
@@ -164,7 +164,7 @@ class BranchPlan(Plan):
                     yield from (Branch(run, at, into, repeat) for into in (STAY, *others))
 
     def _switch(self, branch: Branch) -> optimizers.Optimizer:
-        """What a branch amounts to, but for its chance."""
+        """The optimizer to which a branch corresponds, apart from its random numbers."""
         firsts, alternatives = self._entrants
         first = firsts[branch.run.algorithm]
         return first if branch.into == STAY else optimizers.Switch(first, alternatives[branch.into], at=branch.at)
@@ -180,7 +180,7 @@ def plan_branches(
     runs: Callable[[RunKey], bool] | None = None,
     imports: Collection[str] = (),
 ) -> BranchPlan:
-    """What `branch` executes; arguments and errors as of `branch`."""
+    """The plan that `branch` executes; arguments and errors are those of `branch`."""
     with store.open(source) as study:
         spec = study.spec
         if "plan" not in spec:
@@ -212,32 +212,35 @@ def branch(
     imports: Collection[str] = (),
     **settings: Any,
 ) -> PlanSummary:
-    """Leave recorded runs after some evaluations: each stays as it is, and goes on with each of other optimizers.
+    """Branch off from recorded runs: each continues with its own optimizer, and with each of other optimizers.
 
     A branch is a run from the first evaluation on: the recorded run is repeated from its key up to the branching, where
-    a population-based optimizer completes its generation. There an optimizer that takes over starts from what the first
-    one has left, as in `polarbear.optimizers.Switch`, and one that stays has its random states seeded anew, so that
-    repeats differ; points that it has drawn already remain. Branches at one point with the same repeat have common
-    seeds. The study is an ordinary one, whose keys say which branch a run is (`polarbear.records.Branch`); a further
-    call goes on with it, also with more repeats, evaluations or optimizers.
+    a population-based optimizer completes its generation. There an optimizer that takes over starts from the first
+    one's state, as in `polarbear.optimizers.Switch`, and one that stays has its random states reseeded, so that repeats
+    differ; points that it has already drawn remain. Branches at the same point with the same repeat share their seeds.
+    The study is an ordinary one, whose keys say which branch a run is (`polarbear.records.Branch`); a further call
+    continues it, possibly with more repeats, evaluations or optimizers.
 
     Args:
         source: A study of a plan, counted in evaluations.
-        path: The study of the branches; made if there is none.
-        at: After how many evaluations: one or several numbers, or multiples of the dimension such as ``"10*d"``. Runs
-            that had ended by then are passed over.
+        path: The study of the branches, created if it does not exist.
+        at: The numbers of evaluations at which to branch off: one or several numbers, or multiples of the dimension
+            such as ``"10*d"``. Runs that had ended by then are skipped.
         into: One or several optimizers, or names of the plan's; default all of the plan's. No run is switched to its
-            own, which is the one of that name.
-        repeats: How often each branch is made, with other chance each time.
-        horizon: Evaluations of a branch after `at`.
+            own optimizer, which is the one with the same name.
+        repeats: Number of repeats of each branch, with different random numbers.
+        horizon: Number of evaluations of a branch after `at`.
+        runs: A function that selects the runs to branch off from; default all.
+        imports: Modules and packages that the study may import from, see `polarbear.study.modules_of`.
+        **settings: Arguments of `polarbear.study.run_plan`, such as `workers`.
         runs: Which runs are left; default all.
         imports: Modules and packages that the study may import from, see `polarbear.study.modules_of`.
         **settings: As `polarbear.study.run_plan` takes them, such as `workers`.
 
     Raises:
-        NotRepeatable: If a recorded run comes out otherwise now, such as on another machine.
-        ValueError: If the study holds no such plan, an optimizer is unknown, cannot take over or has a name that stands
-            for another one, its problems are noisy, or an argument is out of range.
+        NotRepeatable: If a recorded run now has another result, such as on another machine.
+        ValueError: If the study contains no such plan, an optimizer is unknown, cannot take over or has a name that
+            stands for another one, its problems are noisy, or an argument is out of range.
     """
     chosen: dict[str, Any] = {"at": at, "into": into, "repeats": repeats, "horizon": horizon, "runs": runs}
     return run_plan(plan_branches(source, **chosen, imports=imports), path, **settings)
@@ -246,14 +249,14 @@ def branch(
 def branch_features(
     source: str | Path, plan: BranchPlan, compute: Callable[..., dict[str, float]] | None = None, **settings: Any
 ) -> dict[tuple[RunKey, int], dict[str, float]]:
-    """What was known of the runs where they are left, by run and evaluations.
+    """Features of what was known of the runs at the branching points, by run and number of evaluations.
 
     Args:
-        source: The study of the runs, which has to hold all points (``points = "all"`` in the plan's log).
+        source: The study of the runs, which must contain all points (``points = "all"`` in the plan's log).
         plan: The branches.
-        compute: What is computed, by ``compute(run, lower, upper, until=at, **settings)``, such as
+        compute: The function called as ``compute(run, lower, upper, until=at, **settings)``, such as
             `polarbear.landscape.run_features`; default `polarbear.landscape.recent_features` of the points until then.
-        settings: Of what is computed, such as ``last`` and ``sets`` of `polarbear.landscape.recent_features`.
+        settings: Arguments of `compute`, such as ``last`` and ``sets`` of `polarbear.landscape.recent_features`.
 
     Raises:
         ValueError: If not all points of a run were kept.
@@ -280,7 +283,7 @@ def _recent(run: Run, lower: Any, upper: Any, *, until: int, **settings: Any) ->
 
 
 def _alternatives(into: object, plan: Plan) -> dict[str, optimizers.Optimizer]:
-    """What runs may go on with, by name: the plan's algorithms if they are named."""
+    """The optimizers that may take over, by name; names of the plan's algorithms stand for these."""
     if isinstance(into, Mapping):
         mapping = cast("Mapping[str, object]", into)
         given = {str(name): optimizers.as_optimizer(each) for name, each in mapping.items()}
@@ -306,14 +309,14 @@ def _alternatives(into: object, plan: Plan) -> dict[str, optimizers.Optimizer]:
 
 
 def _several(given: object) -> list[Any]:
-    """The entries of what can be iterated; anything else, and text, is the only one."""
+    """The entries of an iterable; anything else, including a string, is a single entry."""
     if isinstance(given, Iterable) and not isinstance(given, str):
         return list(cast("Iterable[Any]", given))
     return [given]
 
 
 def _differ(optimizer: optimizers.Optimizer, plan: Plan, name: str) -> bool:
-    """Whether an optimizer is another one than the plan's of a name, whatever it calls itself."""
+    """Whether an optimizer differs from the plan's optimizer of a given name, regardless of its own name."""
     one, other = (optimizers.describe(each) | {"name": ""} for each in (optimizer, plan.algorithms[name]))
     return one != other
 
@@ -328,13 +331,13 @@ def _value_at(run: Run, evaluations: int) -> float:
 
 
 def _goes_on(run: Run, at: int) -> bool:
-    """Whether there is a run to leave then: one that had ended by itself is none."""
+    """Whether a run can be branched off from then: not if it had ended by itself."""
     end = run.outcome
     return at < end.evaluations or (at == end.evaluations and end.reason is Reason.BUDGET)
 
 
 def _check_repeatable(specs: Sequence[ProblemSpec]) -> None:
-    """Refuse problems with noise, which a repeated run would meet otherwise."""
+    """Refuse noisy problems, on which a repeated run would not see the same values."""
     for spec in specs:
         built = traits_and_dimension(spec)
         if built is not None and built[0].noisy:

@@ -1,4 +1,4 @@
-"""Configurators written down in TOML."""
+"""Configurators specified in TOML."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ConfigureSpec(Root):
             return spaces.from_description(self.space)
 
     def build(self) -> Configurator:
-        """A fresh configurator as described."""
+        """A new configurator as described."""
         stream, space = self.build_instances(), self.build_space()
         settings = self.configure.model_dump(exclude={"times", "validate_on"})
         known = {pair[1] for pair in map(traits_and_dimension, first_problems(stream)) if pair}
@@ -73,5 +73,5 @@ class ConfigureSpec(Root):
 
 
 def read_configurator(path: str | Path) -> tuple[ConfigureSpec, Configurator]:
-    """Read and check a configurator's file; StudyFileError as for `read_spec`."""
+    """Read and validate a configurator's file; StudyFileError as for `read_spec`."""
     return read_file(path, ConfigureSpec, lambda spec: (spec, spec.build()))

@@ -1,4 +1,4 @@
-"""What a configurator has found: its configurations, and what they are worth, promised and on fresh instances."""
+"""The result of a configurator: its configurations, and their performance as promised and on fresh instances."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from polarbear.records import FloatArray, Run
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a configuration is worth, as the search promised and as fresh instances tell.
+    """The performance of a configuration, as promised by the search and as found on fresh instances.
 
     Attributes:
-        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
-            prior, means by that of `polarbear.configure.bootstrap_means`.
+        promised: The estimate from the runs by which it was chosen, which flatter it, shrunk towards the others:
+            ratings by their prior, means by that of `polarbear.configure.bootstrap_means`.
         found: (3,) mean and 95 % interval on fresh instances.
     """
 
@@ -34,32 +34,32 @@ class Worth:
 
     @property
     def gap(self) -> float:
-        """The mean on fresh instances less what was promised."""
+        """The mean on fresh instances minus the promised value."""
         return self.found[0] - self.promised
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """The values as a dictionary."""
         return {**dataclasses.asdict(self), "gap": self.gap}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfigurationResult:
-    """What a configurator has found.
+    """The result of a configurator.
 
     Attributes:
         configurator: The search, with all its configurations, iterations and rankings.
         race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
-            the posterior that answers for all budgets. None if nothing but the default was left, or none was wanted.
-        path: Where the race is kept, an ordinary study.
-        wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
-            of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
-        means: For each elite and the default the criterion, by the Bayesian bootstrap over instances. Wins and means
-            can disagree: a configuration that wins often may fail badly at times.
-        criterion: The criterion that `means` are of: the configurator's; or "final", then the value at the end, where
-            that needs an optimum which is unknown.
-        recommended: The configuration to take, if one for all budgets is wanted: the best elite that is not worse than
-            the default beyond ε with probability α by the fresh runs, see `polarbear.configure.recommendation`; else
-            the default. Without fresh runs as `Configurator.recommended`.
+            the posterior for all budgets. None if nothing but the default was left, or no race was requested.
+        path: The path of the race's study, an ordinary one.
+        wins: For each elite, the probability that a run of it beats one of the default, averaged over the logarithm of
+            time, by ratings, which shrink towards equality where runs are few. Empty if the space has no valid default.
+        means: For each elite and the default, the criterion by the Bayesian bootstrap over instances. Wins and means
+            may disagree: a configuration that wins often may occasionally fail badly.
+        criterion: The criterion of `means`: the configurator's; or "final", the value at the end, if the former needs
+            an unknown optimum.
+        recommended: The configuration to use if a single one is wanted for all budgets: the best elite that, by the
+            fresh runs, is with probability α not worse than the default by more than ε, see
+            `polarbear.configure.recommendation`; else the default. Without fresh runs, as `Configurator.recommended`.
     """
 
     configurator: Configurator
@@ -72,7 +72,7 @@ class ConfigurationResult:
 
     @property
     def pareto_set(self) -> tuple[str, ...]:
-        """The names of the configurations that no other one was found to dominate over time."""
+        """The names of the configurations not found to be dominated over time by any other one."""
         return self.race.pareto_set if self.race else self.configurator.elites
 
     @property
@@ -82,12 +82,12 @@ class ConfigurationResult:
 
     @property
     def default(self) -> Configuration | None:
-        """The default: the optimizer as it is without the space, see `polarbear.configure.Space.default`; if valid."""
+        """The default, if valid: the optimizer without the space, see `polarbear.configure.Space.default`."""
         return self.configurator.configurations.get(DEFAULT)
 
     @property
     def dominated(self) -> dict[str, float]:
-        """With which probability another configuration in the race is better than each at all timepoints."""
+        """For each configuration, the probability that another one in the race is better at all timepoints."""
         if self.race is None:
             return {}
         posterior = self.race.posterior
@@ -95,7 +95,7 @@ class ConfigurationResult:
 
     @property
     def remark(self) -> str:
-        """That `means` are not of the configurator's criterion, if they are not; else empty."""
+        """A remark if `means` are not of the configurator's criterion; else empty."""
         wanted = self.configurator.settings.criterion
         if self.criterion == wanted:
             return ""
@@ -104,7 +104,7 @@ class ConfigurationResult:
         )
 
     def default_in_words(self) -> str:
-        """The default, and what it leaves to the optimizer."""
+        """The default and what it leaves to the optimizer, in words."""
         if self.default is None:
             return "the space has no valid default"
         left = [name for name in self.configurator.space.left_to_optimizer if name not in self.default]
@@ -112,7 +112,7 @@ class ConfigurationResult:
         return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
 
     def recommendation_in_words(self) -> str:
-        """The configuration to take, and why."""
+        """The recommended configuration and the reason, in words."""
         alpha, epsilon = self.configurator.settings.alpha, self.configurator.settings.epsilon
         if self.default is None:
             return f"recommended: {self.recommended}; there is no default to compare with"
@@ -159,7 +159,7 @@ class ConfigurationResult:
 
 
 def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
-    """The mean and the 95 % interval of draws."""
+    """The mean and 95 % interval of draws."""
     low, high = np.quantile(draws, (0.025, 0.975))
     return float(draws.mean()), float(low), float(high)
 
@@ -199,13 +199,13 @@ def recommended_of(configurator: Configurator, raced: Posterior, runs: Sequence[
 
 
 def _whole(runs: Sequence[Run], until: float) -> dict[tuple[str, int], Run]:
-    """The runs whose value at the end is known, by algorithm and seed."""
+    """The runs whose value at time `until` is known, by algorithm and seed."""
     known = (run for run in runs if not np.isnan(run.trajectory.value_at(until)).any())
     return {(run.key.algorithm, run.key.seed): run for run in known}
 
 
 def _terms(runs: Mapping[tuple[str, int], Run], names: Sequence[str], criterion: Criterion, until: float) -> FloatArray:
-    """(P, n, 2) what runs add to a criterion on the seeds that all have run."""
+    """(P, n, 2) the contributions of runs to a criterion, on the seeds that all have run."""
     seeds = sorted(set[int].intersection(*({seed for each, seed in runs if each == name} for name in names)))
     rows = [[criterion.terms(runs[name, seed], until) for name in names] for seed in seeds]
     return np.array(rows).reshape(len(seeds), len(names), 2)
@@ -214,7 +214,7 @@ def _terms(runs: Mapping[tuple[str, int], Run], names: Sequence[str], criterion:
 def means_of(
     configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
 ) -> tuple[CriterionName, dict[str, Worth]]:
-    """`ConfigurationResult.criterion` and `means`, from the runs of the race that went as far as the last timepoint."""
+    """`ConfigurationResult.criterion` and `means`, from the runs of the race that reached the last timepoint."""
     until = float(configurator.times[-1])
     whole = _whole(runs, until)
     left = [name for name in names if any(name == each for each, _ in whole)]
@@ -237,10 +237,10 @@ def means_of(
 
 
 def promised_means(configurator: Configurator, names: Sequence[str], criterion: Criterion) -> dict[str, float]:
-    """What a search promises of configurations, `Worth.promised`; empty if there is no instance on which all ran.
+    """The values that a search promises of configurations, `Worth.promised`; empty if no instance was run by all.
 
     Raises:
-        UnknownOptimum: If the criterion needs the optimum, and it is unknown.
+        UnknownOptimum: If the criterion needs the optimum and it is unknown.
     """
     terms, pool = configurator.criterion_terms(names, criterion), configurator.peers_terms(criterion)
     if not len(terms):

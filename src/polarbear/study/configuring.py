@@ -1,4 +1,4 @@
-"""Configure an optimizer on real problems, keeping every run in a study."""
+"""Configuration of an optimizer on real problems, with every run kept in a study."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from polarbear.study.suitability import check_pairs, first_problems
 from polarbear.validation import whole_number
 
 VALIDATE = 50
-"""On how many fresh instances the elites and the default are raced in the end."""
+"""Number of fresh instances on which the elites and the default are raced at the end."""
 
 
 def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws: int = 1000, seed: int = 0) -> Effects:
-    """Which option matters when, from all runs that a study of a configurator holds; see `fit_effects`.
+    """Which option matters when, according to all runs in a study of a configurator; see `fit_effects`.
 
-    Imports nothing that the study describes.
+    Nothing that the study describes is imported.
 
     Args:
         path: The study's directory.
-        pairs: Pairs of modules whose options may help or hinder each other.
-        draws: How many draws of the posterior.
-        seed: Of all draws.
+        pairs: Pairs of modules whose options may interact.
+        draws: Number of posterior draws.
+        seed: The seed of all draws.
 
     Raises:
-        polarbear.store.StudyError: If there is no study at `path`, or it is none of a configurator.
+        polarbear.store.StudyError: If there is no study at `path`, or it is not one of a configurator.
         ValueError: If the runs are on fewer than two instances, or a pair is not of modules.
     """
     with store.open(path) as study:
@@ -71,16 +71,16 @@ def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws
 
 
 class ConfigureObserver:
-    """Is notified of everything that happens while an optimizer is configured; override the methods you need."""
+    """An observer of the configuration of an optimizer; override the methods you need."""
 
     def asked(self, configurator: Configurator) -> None:
-        """The configurator waits for more runs."""
+        """Called when the configurator waits for more runs."""
 
     def run_finished(self, configurator: Configurator) -> None:
-        """One of these runs has finished."""
+        """Called when one of these runs has finished."""
 
     def validating(self, configurator: Configurator, path: Path) -> None:
-        """The search is over; its elites are raced on fresh instances, in a study of their own."""
+        """Called when the search is over and its elites are raced on fresh instances, in a separate study."""
 
 
 def configure(
@@ -99,34 +99,34 @@ def configure(
 ) -> ConfigurationResult:
     """Configure an optimizer on real problems; create the study at `path`, or resume it.
 
-    The search decides everything again from the runs that the study holds, so that nothing but they need be kept, and
-    asks for those that are missing. Then its elites and the default are raced on fresh instances: draws of the same
-    distribution with another seed, or the same problems with other seeds of the runs. That race is an ordinary study
-    beside this one, its name with ``-race``.
+    The search repeats all its decisions from the runs in the study, so that nothing else needs to be kept, and requests
+    the missing ones. Then its elites and the default are raced on fresh instances: draws from the same distribution
+    with another seed, or the same problems with other seeds of the runs. That race is an ordinary study beside this
+    one, with ``-race`` in its name.
 
     Args:
-        search: A fresh configurator, or a space, of which one is made. It begins with the default that the study has;
-            that of older studies is the middle of ranges that lack the optimizer's own value.
-        instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
-            out, they begin anew with other seeds.
+        search: A new configurator, or a space, for which one is constructed. It begins with the default that the study
+            has; that of older studies is the middle of ranges that lack the optimizer's own value.
+        instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. If they run
+            out, they start over with other seeds.
         path: The study's directory.
-        validate: On how many fresh instances the elites are raced; 0: they are not.
+        validate: Number of fresh instances on which the elites are raced; 0 for no race.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
         timeout: Wall-clock seconds after which a run is interrupted.
-        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        accept_damage: Make runs again whose files are damaged.
-        observer: Is told of everything that happens.
-        **options: Beside a space: what `polarbear.configure.Configurator` takes, such as `times` and `include`; the
-            budget as `runs`, or as `budget` and `unit`.
+        retry_killed: How often a run whose worker process died is retried before it counts as killed.
+        accept_damage: Whether to repeat runs whose files are damaged.
+        observer: An observer that is notified of everything that happens.
+        **options: With a space: arguments of `polarbear.configure.Configurator`, such as `times` and `include`; the
+            budget is given as `runs`, or as `budget` and `unit`.
 
     Raises:
-        TypeError: If what goes with a space is missing, or given beside a configurator, which has its own.
-        ValueError: If the configurator was told runs already.
+        TypeError: If arguments for a space are missing, or given with a configurator, which has its own.
+        ValueError: If the configurator has already been told runs.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        Unsuitable: If the optimizer does not take the problems.
-        EveryRunFailed: If all runs of the first instances failed; nothing is lost, and mending the cause needs a new
-            study.
+        Unsuitable: If the optimizer does not suit the problems.
+        EveryRunFailed: If all runs of the first instances failed; nothing is lost, and once the cause is fixed a new
+            study is needed.
     """
     configurator = _configurator_of(search, options)
     if configurator.iterations or configurator.spent:
@@ -164,7 +164,7 @@ def configure(
 
 
 def _configurator_of(search: Configurator | Space, options: Mapping[str, Any]) -> Configurator:
-    """The configurator that `configure` is given, or a fresh one of a space."""
+    """The configurator passed to `configure`, or a new one for a space."""
     if isinstance(search, Configurator):
         if options:
             raise TypeError(f"{min(options)} goes with a space; this configurator has its own")
@@ -179,7 +179,7 @@ def _configurator_of(search: Configurator | Space, options: Mapping[str, Any]) -
 
 
 def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:
-    """What a study is to be made or resumed with; configurations and optimizers are those that it already describes."""
+    """The specification to create or resume a study with, including the configurations that it already describes."""
     stored: dict[str, Any] = {}
     if store.exists(path):
         with store.open(path) as study:
@@ -191,7 +191,7 @@ def _specification(configurator: Configurator, stream: problems.Instances, path:
         **{field: dict(stored.get(field, {})) for field in ("algorithms", "configurations")},
         "initial": list(stored.get("initial", [])),
     }
-    if stored and "initial" not in stored:  # an older study does not tell
+    if stored and "initial" not in stored:  # an older study does not record it
         del spec["initial"]
     if "include" not in stored.get("configure", {"include": []}):  # an older study; `_begin_as` compares what it can
         del spec["configure"]["include"]
@@ -199,10 +199,10 @@ def _specification(configurator: Configurator, stream: problems.Instances, path:
 
 
 def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
-    """Begin with the default that a study has.
+    """Begin with the default of an existing study.
 
     Raises:
-        OtherSettings: If an older study, which does not tell what its search included, did not begin like this one.
+        OtherSettings: If an older study, which does not record what its search included, did not begin like this one.
     """
     stored: dict[str, Configuration] = study.spec["configurations"]
     default = stored.get(DEFAULT)
@@ -225,7 +225,7 @@ def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
 
 
 def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:
-    """Write down what the newcomers are before they run."""
+    """Describe new configurations in the study before they run."""
     known: dict[str, Any] = spec["algorithms"]
     if new := [name for name in configurator.configurations if name not in known]:
         for name in new:
@@ -244,7 +244,7 @@ def _make(
     limits: Limits,
     observer: ConfigureObserver,
 ) -> None:
-    """Make the runs that the study lacks, and tell the configurator all that it asked for."""
+    """Execute the runs that the study lacks, and tell the configurator all runs that it requested."""
     size = stream.size
     names = {request.key.algorithm for request in requests}
     entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
@@ -283,7 +283,7 @@ def _validate(
     observer: ConfigureObserver,
     **runs_on: Any,
 ) -> RaceResult | None:
-    """Race the elites and the default on fresh instances; None if there is nothing to race, or it is not wanted."""
+    """Race the elites and the default on fresh instances; None if there is nothing to race or no race is requested."""
     names = list(configurator.elites)
     if DEFAULT in configurator.configurations and DEFAULT not in names:
         names.append(DEFAULT)
@@ -295,7 +295,7 @@ def _validate(
 
 
 def rules_of(configurator: Configurator) -> dict[str, Any]:
-    """The arguments of `Race` that a configurator's settings give."""
+    """The arguments of `Race` that follow from a configurator's settings."""
     chosen = configurator.settings
     return {"times": configurator.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed}
 
@@ -321,9 +321,9 @@ def race_on_fresh(
     Args:
         entrants: The optimizers by name.
         stream: The instances of the search.
-        path: Where the race is kept.
-        count: On how many instances.
-        rules: Arguments of `Race` as in the search, whose seed is changed.
+        path: The path of the race's study.
+        count: Number of instances.
+        rules: Arguments of `Race` as in the search; the seed is changed.
         workers: As for `race`.
         executor: As for `race`.
         timeout: As for `race`.
@@ -334,7 +334,7 @@ def race_on_fresh(
 
 
 def fresh(stream: problems.Instances, count: int) -> problems.Instances:
-    """Other draws of a distribution that draws by a seed; else the same problems, over and over if need be."""
+    """New draws of a seeded distribution; otherwise the same problems, repeated if necessary."""
     if dataclasses.is_dataclass(stream) and isinstance(seed := getattr(stream, "seed", None), int):
         return replace(stream, seed=seed + 1)  # pyright: ignore[reportUnknownVariableType]
     if stream.size is None or stream.size >= count:

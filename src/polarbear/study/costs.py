@@ -1,4 +1,4 @@
-"""What a plan costs before it runs, by a short pilot in a worker."""
+"""The cost of a plan before it runs, estimated by a short pilot in a worker."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from polarbear.validation import whole_number
 PILOT_SECONDS = 10.0
 """Default time limit of a pilot in seconds."""
 _DIMENSIONS = 3
-"""The lowest, a middle and the highest dimension are tried …"""
+"""Number of dimensions tried: the lowest, a middle and the highest one …"""
 _PROBLEMS_EACH = 2
-"""… on so many problems each."""
+"""… on this many problems each."""
 _SHORTEST = 0.01
-"""Seconds that a run of the pilot lasts at least."""
+"""Minimum duration, in seconds, of a run of the pilot."""
 _GRACE, _LOADING = 1.0, 60.0
-"""Seconds beyond a time limit, and of a first run, which loads libraries, until a run is given up."""
+"""Seconds beyond a time limit, and for a first run, which loads libraries, until a run is given up."""
 _ASKED = 3
-"""Attempts to reach a worker that may die of what a run left behind."""
+"""Number of attempts to reach a worker, which may die of what a run left behind."""
 _WARM_UP = 100
-"""Evaluations of each algorithm that do not count."""
+"""Number of warm-up evaluations of each algorithm, which do not count."""
 _DISCARDED = -1
-"""The seed of pilot runs, which no plan uses."""
+"""Seed of the pilot's runs, which no plan uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class AlgorithmCost:
     """Cost of the runs of one algorithm.
 
     Attributes:
-        runs: How many are to be run.
-        evaluations: Evaluations of these if each spends its whole budget; None on an axis of seconds.
-        seconds: Seconds they will take in one process; None if the pilot could not tell.
-        per_evaluation: Seconds per evaluation by number of variables, as measured.
+        runs: Number of runs to execute.
+        evaluations: Evaluations of these runs if each spends its whole budget; None on an axis of seconds.
+        seconds: Seconds that they will take in one process; None if the pilot gives no estimate.
+        per_evaluation: Measured seconds per evaluation, by number of variables.
         trouble: How a run of the pilot failed, or why there is no estimate; empty if all went well.
     """
 
@@ -65,18 +65,18 @@ class Estimate:
     """Cost of a plan.
 
     Attributes:
-        total: Runs of the plan.
-        there: How many of them are in the study already; all else is about the others.
-        problems: How many problems.
+        total: Number of runs of the plan.
+        there: Number of them that are already in the study; everything else is about the others.
+        problems: Number of problems.
         algorithms: The cost of each algorithm.
-        workers: Processes the runs are shared out to.
-        cores: Cores that these share.
-        starting: Seconds until a worker has come up and has loaded what the algorithms use, as far as the pilot could
-            tell.
-        pilot_runs: Runs of the pilot.
-        pilot_evaluations: Evaluations they spent.
-        pilot_seconds: Seconds the pilot took.
-        dimensions: Numbers of variables of its problems.
+        workers: Number of processes that share the runs.
+        cores: Number of cores that these processes share.
+        starting: Seconds until a worker has started up and has loaded what the algorithms use, as far as the pilot
+            shows.
+        pilot_runs: Number of runs of the pilot.
+        pilot_evaluations: Number of evaluations spent by the pilot.
+        pilot_seconds: Duration of the pilot in seconds.
+        dimensions: Numbers of variables of the pilot's problems.
     """
 
     total: int
@@ -99,9 +99,9 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers, with their start, but without algorithms that have no estimate.
+        """Total duration on the workers in seconds, including their start, but without algorithms lacking an estimate.
 
-        On an axis of evaluations no more runs go on at a time than there are cores.
+        On an axis of evaluations, no more runs are executed at a time than there are cores.
         """
         if self.there == self.total:
             return 0.0
@@ -109,7 +109,7 @@ class Estimate:
         return self.starting + sum(cost.seconds or 0.0 for cost in self.algorithms.values()) / at_a_time
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The estimate as plain values for JSON."""
         return {**asdict(self), "evaluations": self.evaluations, "seconds": self.seconds}
 
 
@@ -121,27 +121,27 @@ def estimate(
     seconds: float = PILOT_SECONDS,
     there: Iterable[RunKey] = (),
 ) -> Estimate:
-    """Estimate what a plan costs, by running the beginning of a few runs in a worker process; nothing is written.
+    """Estimate the cost of a plan by running the beginning of a few runs in a worker process; nothing is written.
 
     Each algorithm is first run for some evaluations that do not count, then on up to two problems each of the lowest,
-    a middle and the highest number of variables, for an equal share of the time. Seconds per evaluation are carried to
-    other numbers of variables along straight lines on log scales, and are taken to stay the same along a run. Runs
-    that did not end by themselves in the pilot are counted with their whole budget. What an algorithm's first run takes
-    longer than one of so many evaluations takes later is the time it loads.
+    a middle and the highest number of variables, for an equal share of the time. Seconds per evaluation are
+    interpolated to other numbers of variables linearly on log scales, and are assumed constant along a run. Runs that
+    did not end by themselves in the pilot are counted with their whole budget. The time by which an algorithm's first
+    run exceeds that of as many evaluations later is its loading time.
 
     Args:
-        plan: What is to be run.
-        workers: Processes the runs will be shared out to.
-        cores: Cores that these share, as on a cluster; None: those that this process may use. Where runs are measured
-            in seconds, an `OversubscriptionWarning` says if our own workers cannot have one each to themselves.
-        seconds: About how long the pilot takes at most. Libraries that take long to load, and single evaluations
-            that take longer than an algorithm's share, can exceed it; so can algorithms that never evaluate anything,
+        plan: The plan.
+        workers: Number of processes that will share the runs.
+        cores: Number of cores that these share, as on a cluster; None for those that this process may use. For runs
+            measured in seconds, an `OversubscriptionWarning` is issued if local workers cannot have a core each.
+        seconds: Approximate maximum duration of the pilot. Libraries that take long to load, and single evaluations
+            that take longer than an algorithm's share, may exceed it; so may algorithms that never evaluate anything,
             which are given up after a minute, as a library that is interrupted while it loads stays broken.
-        there: Runs that need not be run any more, each once.
+        there: Runs that need not be executed any more, each once.
 
     Raises:
         ValueError: If `seconds`, `workers` or `cores` is not positive.
-        WorkerUnprepared: If the worker cannot open a run, or lacks a package for it.
+        WorkerUnprepared: If the worker cannot unpickle a run or lacks a package for it.
         WorkerDied: If one worker after another dies between two runs.
     """
     if not seconds > 0:
@@ -173,7 +173,7 @@ def estimate(
 
 
 def remaining_runs(plan: Plan, there: Iterable[RunKey] = ()) -> Counter[tuple[str, int]]:
-    """How many runs are to be run, by algorithm and dimension; they are not listed, as there may be very many."""
+    """Number of runs to execute, by algorithm and dimension; they are not listed, as there may be very many."""
     dimensions = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
     runs = plan.counts()
     runs.subtract((key.algorithm, dimensions[key.instance]) for key in there if key in plan)
@@ -187,8 +187,8 @@ class _Measured:
     Attributes:
         dimension: Number of variables.
         per_evaluation: Seconds per evaluation.
-        share: How much of its budget the whole run spends.
-        around: Seconds before and after the run.
+        share: The share of its budget that the whole run spends.
+        around: Overhead in seconds before and after the run.
     """
 
     dimension: int
@@ -198,7 +198,7 @@ class _Measured:
 
 
 class _Pilot:
-    """Runs the beginnings of a few runs."""
+    """Executes the beginnings of a few runs."""
 
     def __init__(self, plan: Plan, seconds: float, worker: Executor) -> None:
         self._plan = plan
@@ -215,7 +215,7 @@ class _Pilot:
         self.took = 0.0
 
     def run(self) -> None:
-        """Measure each algorithm on each problem as long as there is time, and on one of them in any case."""
+        """Measure each algorithm on each problem as long as there is time, and on one problem in any case."""
         began = time.monotonic()
         seconds = max(_SHORTEST, self._seconds / ((len(self.positions) + 1) * len(self._plan.algorithms)))
         self._pid()
@@ -229,11 +229,11 @@ class _Pilot:
 
     @property
     def starting(self) -> float:
-        """Seconds until a worker is up and has loaded everything."""
+        """Seconds until a worker has started up and has loaded everything."""
         return self._coming_up + sum(map(self._loading, self._first))
 
     def _loading(self, name: str) -> float:
-        """Seconds that an algorithm's first run took beyond its evaluations; 0 if none was measured."""
+        """Seconds that an algorithm's first run took beyond its evaluations; 0 if no run was measured."""
         if not self._measured[name]:
             return 0.0
         (evaluations, took), once_loaded = self._first[name], self._measured[name][0]
@@ -241,11 +241,11 @@ class _Pilot:
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """Numbers of variables on which something was measured."""
+        """The numbers of variables for which there are measurements."""
         return tuple(sorted({run.dimension for runs in self._measured.values() for run in runs}))
 
     def cost(self, name: str, runs: Mapping[int, int]) -> AlgorithmCost:
-        """Cost of the runs of an algorithm, given by dimension."""
+        """The cost of an algorithm's runs, whose numbers are given by dimension."""
         plan, measured = self._plan, self._measured[name]
         timed = plan.axis == "seconds"
         return AlgorithmCost(
@@ -257,7 +257,7 @@ class _Pilot:
         )
 
     def _seconds_of(self, measured: Sequence[_Measured], dimension: int) -> float:
-        """Seconds of one run."""
+        """Duration of one run in seconds."""
         share = fmean(run.share for run in measured) if measured else 1.0
         around = fmean(run.around for run in measured) if measured else 0.0
         seconds = share * self._plan.budget.at(dimension, self._plan.axis)
@@ -268,7 +268,7 @@ class _Pilot:
         return min(seconds, self._plan.limits.timeout or np.inf) + around
 
     def _warm_up(self, name: str, position: int, seconds: float) -> bool:
-        """Load an algorithm's libraries; False if it evaluated nothing in all the time it had."""
+        """Load an algorithm's libraries; return False if it evaluated nothing in the allowed time."""
         pid, began = self._pid(), time.perf_counter()
         first = self._execute(name, position, seconds, evaluations=1, timeout=_LOADING)
         if first.evaluations:
@@ -277,7 +277,7 @@ class _Pilot:
             self._evaluated_nothing(name, first)
             return False
         self._execute(name, position, seconds, evaluations=_WARM_UP)
-        self._warm_in[name] = pid if self._pid() == pid else None  # each of its runs takes a new process
+        self._warm_in[name] = pid if self._pid() == pid else None  # each of the algorithm's runs takes a new process
         return True
 
     def _measure(self, name: str, position: int, seconds: float) -> None:
@@ -322,7 +322,7 @@ class _Pilot:
         return run.outcome
 
     def _pid(self) -> int:
-        """The id of the worker's process, once it is up; one that dies of what a run left behind is replaced."""
+        """The id of the worker's process, once it has started; one that dies of what a run left behind is replaced."""
         for _ in range(_ASKED - 1):
             with suppress(WorkerDied):
                 return self._worker.submit(os.getpid).result()
@@ -336,7 +336,7 @@ def _by_dimension(runs: Sequence[_Measured]) -> dict[int, float]:
 
 
 def _positions(dimensions: Sequence[int]) -> list[int]:
-    """Which of a plan's problems the pilot takes: the first of each of its dimensions, then the middle ones."""
+    """The positions of the pilot's problems: the first of each chosen dimension, then the middle ones."""
     distinct = sorted(set(dimensions))
     chosen = sorted({distinct[round(step * (len(distinct) - 1) / (_DIMENSIONS - 1))] for step in range(_DIMENSIONS)})
     problems = [[position for position, d in enumerate(dimensions) if d == dimension] for dimension in chosen]

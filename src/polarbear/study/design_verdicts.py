@@ -1,4 +1,4 @@
-"""What became of candidates, from the race and what was found before it."""
+"""Verdicts on candidates, from the race and the findings before it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from polarbear.records import FloatArray, Outcome, RunKey
 
 
 class Finding(NamedTuple):
-    """What was found before a candidate raced: what is wrong with it, empty if nothing is, and what it prints."""
+    """The finding before a candidate races: what is wrong with it, empty if nothing, and how its output begins."""
 
     wrong: str
     printed: str
 
 
 class Spent(NamedTuple):
-    """A candidate's runs in the race, how many of them failed, and how the first of these did."""
+    """The number of a candidate's runs in the race, the number of failed ones, and how the first of these failed."""
 
     runs: int = 0
     failures: int = 0
@@ -41,11 +41,11 @@ def history_of(
 
     Args:
         generations: The candidates of each generation.
-        findings: What was found before they raced, by name.
+        findings: The findings before they raced, by name.
         race: The race; None if there was none yet.
-        outcomes: Those of all runs.
-        seed: Of the design.
-        times: (T,) the timepoints.
+        outcomes: The outcomes of all runs.
+        seed: The seed of the design.
+        times: (T,) timepoints.
     """
     spent = _spent(outcomes)
     best = _best(race) if race else {}
@@ -82,7 +82,7 @@ def _spent(outcomes: Iterable[tuple[RunKey, Outcome]]) -> dict[str, Spent]:
 
 
 def _best(race: Race) -> dict[str, FloatArray]:
-    """For each in the Pareto set, the best first, (T,) with which probability its rating is the highest of them."""
+    """For each member of the Pareto set, best first, (T,) the probability that its rating is the highest."""
     members = portfolio(race.posterior, race.pareto_set, len(race.pareto_set))
     return dict(zip(members, race.posterior.probability_best(members).T, strict=True))
 
@@ -90,7 +90,7 @@ def _best(race: Race) -> dict[str, FloatArray]:
 def _raced(
     verdict: Verdict, race: Race, best: Mapping[str, FloatArray], spent: Mapping[str, Spent], times: FloatArray
 ) -> Verdict:
-    """The verdict on a candidate that took part."""
+    """The verdict on a candidate that took part in the race."""
     name, own = verdict.name, spent.get(verdict.name, Spent())
     known = next((each for each in reversed(race.rounds) if name in each.dominance), None)
     rival = known.dominance[name] if known else None
@@ -115,7 +115,7 @@ def _raced(
 
 
 def _where_best(name: str, best: Mapping[str, FloatArray], times: FloatArray) -> str:
-    """At which timepoints one of the Pareto set is probably the best of it."""
+    """The timepoints at which a member of the Pareto set is most probably the best, in words."""
     own = best[name]
     first = own >= np.max([*best.values()], axis=0)
     if not first.any():

@@ -1,4 +1,4 @@
-"""Design optimizers: a proposer proposes, candidates are checked and raced, and the verdicts go back to it."""
+"""Design of optimizers: a proposer's candidates are checked and raced, and the verdicts are returned to it."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def _checks(value: Any, name: str) -> tuple[str, ...]:
 
 @settings(kw_only=True)
 class DesignSettings:
-    """How candidates are judged.
+    """Settings by which candidates are judged.
 
     Attributes:
-        on: On how many instances a candidate runs at most.
-        checks: The checks of `polarbear.conformance` that candidates have to pass, those likely to fail first.
-        imports: Packages that code may import, as far as its import statements tell.
-        timeout: Seconds that a run, or a check, may take.
+        on: Maximum number of instances on which a candidate runs.
+        checks: The checks of `polarbear.conformance` that candidates must pass, those most likely to fail first.
+        imports: Packages that code may import, as far as its import statements show.
+        timeout: Maximum number of seconds of a run or a check.
         alpha: See `polarbear.racing.RaceSettings`.
-        epsilon: See there.
-        seed: Of instances, of runs, and of what proposers draw by `History.rng`.
+        epsilon: See `polarbear.racing.RaceSettings`.
+        seed: The seed of instances, of runs, and of what proposers draw by `History.rng`.
     """
 
     on: Annotated[int, whole(2)] = 24
@@ -72,24 +72,24 @@ class DesignSettings:
 
 
 class DesignObserver(Observer):
-    """Is notified of everything that happens while optimizers are designed; override the methods you need."""
+    """An observer of the design of optimizers; override the methods you need."""
 
     def proposed(self, generation: int, candidates: Sequence[Candidate]) -> None:
-        """These candidates are about to be checked."""
+        """Called when candidates are about to be checked."""
 
     def judged(self, history: History) -> None:
-        """A generation is over; these are all verdicts so far."""
+        """Called when a generation is over, with all verdicts so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignResult:
-    """What a design has found.
+    """The result of a design.
 
     Attributes:
-        history: All verdicts, and the Pareto set of candidates and of those that they were raced against.
-        race: The race of the Pareto set and the latter on fresh instances, which is what to believe: candidates were
-            chosen for their runs in the design. None if only one was left.
-        path: Where that race is kept, an ordinary study.
+        history: All verdicts, and the Pareto set of the candidates and the optimizers that they were raced against.
+        race: The race of the Pareto set and the latter on fresh instances, which is the result to trust: candidates
+            were selected by their runs in the design. None if only one was left.
+        path: The path of that race's study, an ordinary one.
     """
 
     history: History
@@ -98,7 +98,7 @@ class DesignResult:
 
     @property
     def pareto_set(self) -> tuple[str, ...]:
-        """The names that nobody was found to dominate, on fresh instances if there was a race on such."""
+        """The names of those not found to be dominated, on fresh instances if there was a race on them."""
         return self.race.pareto_set if self.race else self.history.pareto_set
 
     @property
@@ -137,36 +137,36 @@ def design(
 ) -> DesignResult:
     """Design optimizers for problems; create the study at `path`, or resume it.
 
-    In each generation `propose` is told the verdicts on all candidates so far and returns new ones. They are inspected
-    and checked; those that pass join the race to the anytime Pareto set, on the instances that the others have run on
-    and with the same seeds, and leave it once another one dominates them with confidence. All proposals are kept: a
-    design that was interrupted goes on with those, and does not ask for them again.
+    In each generation, `propose` receives the verdicts on all candidates so far and returns new ones. They are
+    inspected and checked; those that pass join the race to the anytime Pareto set, on the instances that the others
+    have run on and with the same seeds, and leave it once another one dominates them with confidence. All proposals are
+    kept: a design that was interrupted continues with them and does not request them again.
 
-    Proposed code is text to the driver, which neither runs nor parses it. It runs in worker processes with limits on
-    time and memory; `Confinement` says what these protect from, and what they do not.
+    Proposed code is mere text to the driver, which neither runs nor parses it. It runs in worker processes with limits
+    on time and memory; `Confinement` says what these protect against, and what not.
 
     Args:
-        propose: A function from `polarbear.design.History` to candidates. It is yours and runs in this process.
+        propose: A function from `polarbear.design.History` to candidates. It is trusted and runs in this process.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems, which are
-            repeated with other seeds if need be.
+            repeated with other seeds if necessary.
         path: The study's directory.
         times: (T,) timepoints at which candidates are compared, in evaluations.
-        space: The space of those candidates that are configurations.
-        against: Optimizers, or functions, that the candidates have to compete with; at least one.
-        generations: How many there are in all; a larger number goes on with a design.
-        validate: On how many fresh instances the Pareto set is raced in the end.
+        space: The space of candidates that are configurations.
+        against: Optimizers, or functions, that the candidates compete with; at least one.
+        generations: Total number of generations; a larger number continues a design.
+        validate: Number of fresh instances on which the Pareto set is raced at the end.
         workers: Number of worker processes.
-        confinement: What is taken from these; by default all memory above 2 GiB each.
-        observer: Is told of everything that happens.
+        confinement: Restrictions on these processes; by default only a memory limit of 2 GiB each.
+        observer: An observer that is notified of everything that happens.
         **options: See `DesignSettings`.
 
     Raises:
         ValueError: If a setting is out of range, or two of `against` have the same name.
-        TypeError: If the proposer returns something else than candidates.
+        TypeError: If the proposer returns anything other than candidates.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        Unsuitable: If one of `against` does not take the problems.
+        Unsuitable: If one of `against` does not suit the problems.
         EveryRunFailed: If no run of one of `against` got anywhere.
-        Exception: What the proposer raises; what was done is kept, and the same call goes on.
+        Exception: Whatever the proposer raises; what was done is kept, and the same call continues it.
     """
     chosen = DesignSettings(**options)
     generations, validate = whole_number(generations, "generations", 1), whole_number(validate, "validate", 2)
@@ -203,7 +203,7 @@ def _specification(
     limited: problems.Instances,
     rules: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the study at `location` is to say, with the proposals that it holds already."""
+    """The specification of the study at `location`, including the proposals that it already contains."""
     kept: dict[str, Any] = {"generations": [], "findings": {}}
     algorithms: dict[str, Any] = {}
     if store.exists(location):
@@ -220,17 +220,17 @@ def _specification(
 
 
 class _Designer:
-    """Checks candidates, races them and keeps everything in the study.
+    """Checks candidates, races them, and keeps everything in the study.
 
     Args:
-        study: The study, open.
+        study: The open study.
         pool: The confined workers.
         chosen: The settings.
-        space: That of configurations.
-        rivals: Whom candidates are raced against.
+        space: The space of configurations.
+        rivals: The optimizers that candidates are raced against.
         stream: The instances.
         rules: Arguments of `Race`.
-        observer: Is told of everything.
+        observer: An observer that is notified of everything.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class _Designer:
         self._findings = {name: Finding(**each) for name, each in kept["findings"].items()}
 
     def run(self, propose: Proposer, generations: int) -> History:
-        """Go on until there are so many generations, or the proposer has no more."""
+        """Continue until there are `generations` generations or the proposer has no more candidates."""
         history = self._judge()
         while len(self._generations) < generations:
             candidates = _candidates(propose(history))
@@ -265,7 +265,7 @@ class _Designer:
         return history
 
     def entrants(self) -> dict[str, optimizers.Optimizer]:
-        """All that take part in the race: whom candidates compete with, and those that passed."""
+        """All participants of the race: the rivals, and the candidates that passed."""
         passed = {
             each.name: self._optimizer(each)
             for generation in self._generations
@@ -275,7 +275,7 @@ class _Designer:
         return {**self._rivals, **passed}
 
     def _judge(self) -> History:
-        """Check and race the candidates that were not yet, and return all verdicts."""
+        """Check and race the candidates that have not been yet, and return all verdicts."""
         if self._generations:
             self._observer.proposed(len(self._generations), self._generations[-1])
         for candidate in (each for generation in self._generations for each in generation):
@@ -328,7 +328,7 @@ class _Designer:
         return Finding(printable("; ".join(wrong)), printed)
 
     def _raced(self) -> Race | None:
-        """Race all that passed until nothing is open, or they have run on all instances; None if there are none."""
+        """Race all that passed until every pair is resolved or all instances are used; None if there are none."""
         entrants = self.entrants()
         if len(entrants) == len(self._rivals):
             return None
@@ -347,7 +347,7 @@ class _Designer:
         return race
 
     def _check_rivals(self, race: Race) -> None:
-        """See to it that candidates compete with something: a rival that breaks in each run would lose to all.
+        """Check that candidates compete with something: a rival that fails in each run would lose to all.
 
         Raises:
             EveryRunFailed: If all runs of a rival failed before they found anything by a timepoint.
@@ -366,10 +366,10 @@ class _Designer:
 
 
 def _candidates(proposed: object) -> list[Candidate]:
-    """What a proposer returned.
+    """The candidates that a proposer returned.
 
     Raises:
-        TypeError: If it is something else than candidates.
+        TypeError: If `proposed` is anything other than candidates.
     """
     try:
         listed = list(cast("Sequence[Any]", proposed))

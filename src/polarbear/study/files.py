@@ -1,4 +1,4 @@
-"""Read TOML files that describe studies; a fault names its field and line."""
+"""Reading of TOML files that describe studies; errors name the field and line."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Built = TypeVar("Built")
 File = TypeVar("File", bound="Root")
 
 GRID, LIST = "grid", "list"
-"""Forms of timepoints, which pydantic adds to the paths of errors."""
+"""The forms of timepoints, which pydantic adds to the paths of errors."""
 
 _KINDS = ("suite", "problem", "optimizer", "model")
-"""Fields that say what a table is about."""
+"""Fields that say what a table describes."""
 
 
 class StudyFileError(ValueError):
-    """A study file that cannot be used; the message names the file, the line, the field and the mend."""
+    """A study file is unusable; the message names the file, the line, the field and the remedy."""
 
 
 class Section(BaseModel):
@@ -39,12 +39,12 @@ class Section(BaseModel):
 
 
 def section_of(settings: type[Any], *names: str, base: type[Section] = Section) -> type[Section]:
-    """A table with the fields of a settings class, or those named: their types, ranges and defaults.
+    """A table with the fields of a settings class, or some of them, with their types, ranges and defaults.
 
     Args:
         settings: The class.
-        names: Of the fields; all without any.
-        base: A table whose fields it has as well.
+        names: Names of the fields; without any, all fields.
+        base: A table whose fields are included.
     """
     types = get_type_hints(settings, include_extras=True)
     fields = {field.name: (types[field.name], field.default) for field in dataclasses.fields(settings)}
@@ -61,17 +61,17 @@ class LogSection(section_of(Watch)):
 
 
 class Root(Section):
-    """A whole file."""
+    """The root of a file."""
 
     kind: ClassVar[str] = "study file"
-    """What the file is called in messages."""
+    """The name of this kind of file in messages."""
     about: ClassVar[str] = "race"
-    """The table that says what is to be done."""
+    """The table that says what to do."""
     imports: list[str] = []
     """Modules of your own to import first, such as those that register problems."""
 
     def import_modules(self) -> None:
-        """Import what `imports` names.
+        """Import the modules in `imports`.
 
         Raises:
             FieldError: If a module cannot be imported.
@@ -89,14 +89,14 @@ WHAT = {
     "plan": ("a plan", "run it with: polarbear run"),
     "configure": ("a configurator's file", "configure with: polarbear configure"),
 }
-"""Tables that say what is to be done: what a file with one is, and a hint where another one was expected."""
+"""Tables that say what to do: the kind of file that each belongs to, and a hint if another one was expected."""
 
 
 def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]) -> Built:
-    """Read and check a file, import its modules, and build what it describes.
+    """Read and validate a file, import its modules, and build what it describes.
 
     Raises:
-        StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range; the
+        StudyFileError: If the file does not exist or is not TOML, or a field is unknown, missing or out of range; the
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
@@ -111,10 +111,10 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
 
 @contextmanager
 def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
-    """What stands in a file; errors that its contents give rise to name it, and the line.
+    """The contents of a file; errors that they cause within the block name the file and the line.
 
     Raises:
-        StudyFileError: If the file is not there, is not TOML, or the block raises a `ValueError` or `TypeError`.
+        StudyFileError: If the file does not exist or is not TOML, or the block raises a `ValueError` or `TypeError`.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -159,7 +159,7 @@ def _at(line: int | None) -> str:
 
 
 def _section(section: type[BaseModel], where: FieldPath) -> type[BaseModel]:
-    """The section that stands at a path."""
+    """The section at a path."""
     for name in where:
         section = next(_sections(section.model_fields[str(name)].annotation))
     return section
@@ -173,7 +173,7 @@ def _sections(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _with_kind(where: FieldPath, data: Mapping[str, Any]) -> FieldPath:
-    """The path of the field that says what a table is about, if a path leads to a table that has one."""
+    """The path of the field that says what a table describes, if the path leads to a table with such a field."""
     table: Any = data
     for step in where:
         try:

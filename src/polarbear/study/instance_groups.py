@@ -1,4 +1,4 @@
-"""Groups of instances, on each of which a race is held by itself."""
+"""Groups of instances, on each of which a separate race is held."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from polarbear.protocols import Instances, identity_of
 from polarbear.records import Instance
 
 Groups = Mapping[Any, Any] | Literal["known"]
-"""The group of each instance or function, or "known" for those that BBOB's functions have.
+"""The group of each instance or function, or "known" for the groups of BBOB's functions.
 
-Instances are named such as ``"bbob-f3-i1-d5"``; functions in one dimension ``"bbob-f3-d5"``, or in any, ``"bbob-f3"``,
-``"f3"`` or ``"3"``. Of several names of a problem the first of these counts. Numbers count as their text.
+Instances are named like ``"bbob-f3-i1-d5"``; functions in one dimension like ``"bbob-f3-d5"``, or in any dimension like
+``"bbob-f3"``, ``"f3"`` or ``"3"``. If a problem matches several of these, the first one counts. Numbers count as text.
 """
 
 _MOST_LISTED = 100_000
-"""Problems of a suite of whose instances a table tells the groups."""
+"""Maximum number of problems of a suite whose instances are grouped by a table."""
 _MOST_DRAWS = 10_000
-"""Instances of an endless stream among which those of a table are looked for."""
+"""Number of instances of an endless stream that are searched for those in a table."""
 _NAMED = 3
-"""How many names an error tells."""
+"""Number of names that an error lists."""
 
 
 def read_groups(path: str | Path) -> dict[str, str]:
     """Read a table of groups.
 
     Args:
-        path: A CSV file with columns ``group`` and ``instance``, or ``function`` if that tells no instance. Other
-            columns are passed over; rows may repeat each other, and tell more than a suite has.
+        path: A CSV file with columns ``group`` and ``instance``, or ``function`` if there is no ``instance``. Other
+            columns are ignored; rows may repeat each other, and contain more than a suite has.
 
     Returns:
         Groups by instance or function, in the order of the table.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no such table; a name or group is empty; something has two groups; or two groups have the
-            same name but for signs or case, which names of files cannot tell apart.
+        ValueError: If it is not such a table; a name or group is empty; something has two groups; or two groups have
+            names that differ only in signs or case, which file names cannot distinguish.
     """
     import polars as pl
 
@@ -80,15 +80,15 @@ def read_groups(path: str | Path) -> dict[str, str]:
 
 
 def file_name(name: str) -> str:
-    """A name for files, in which signs other than letters, digits, points and dashes are underscores."""
+    """A file name, in which characters other than letters, digits, dots and hyphens are replaced by underscores."""
     return re.sub(r"[^\w.-]", "_", name)
 
 
 def assign_groups(problems: Mapping[str, Instance], groups: Groups) -> dict[str, str]:
-    """The group of each problem by its name, in the order of groups.
+    """The group of each problem by the problem's name, in the order of groups.
 
     Raises:
-        ValueError: If one has no group.
+        ValueError: If a problem has no group.
     """
     groups = _as_text(groups)
     assigned = {name: _group_of(name, problem, groups) for name, problem in problems.items()}
@@ -133,16 +133,16 @@ def _group_of(name: str, problem: Instance, groups: Groups) -> str:
 
 
 def group_instances(instances: Any, groups: Groups = "known") -> dict[str, Instances]:
-    """The instances of each group by itself, such as to hold a race on each.
+    """The instances of each group separately, for example to hold a race on each.
 
     Args:
-        instances: Whatever `polarbear.problems.as_instances` takes.
-        groups: The group of each function, or instance; all must have one.
+        instances: Anything that `polarbear.problems.as_instances` accepts.
+        groups: The group of each function or instance; all must have one.
 
     Returns:
-        By group the suite on its functions, with the seed it has. Where a group is not all instances of some functions,
-        all these in some dimensions, its instances are listed: again and again and in random order those of a suite, in
-        the order they have those of an endless stream such as `MABBOB`, and otherwise as they were.
+        By group, the suite restricted to its functions, with the same seed. If a group is not made of all instances of
+        some functions, all of these in some dimensions, its instances are listed: repeatedly and in random order for a
+        suite, in the given order for an endless stream such as `MABBOB`, and otherwise as they were.
 
     Raises:
         ValueError: If an instance has no group, instances of an endless stream are not among its first 10,000, or there
@@ -162,7 +162,7 @@ def group_instances(instances: Any, groups: Groups = "known") -> dict[str, Insta
 
 
 def _grouped(problems: Iterable[ProblemSpec], groups: Groups) -> dict[str, list[ProblemSpec]]:
-    """Problems by group, in the order of groups."""
+    """The problems by group, in the order of groups."""
     by_name = {problem.name: problem for problem in problems}
     grouped: defaultdict[str, list[ProblemSpec]] = defaultdict(list)
     identities = {name: identity_of(problem) for name, problem in by_name.items()}
@@ -198,7 +198,7 @@ def _listed(stream: ProductStream) -> tuple[ProblemSpec, ...]:
 
 
 def _among_draws(stream: Instances, groups: Groups) -> list[ProblemSpec]:
-    """The instances of an endless stream that groups name."""
+    """The instances of an endless stream that are named in groups."""
     if groups == "known":
         raise _unknown(type(stream).__name__)
     missing, found = dict.fromkeys(groups), list[ProblemSpec]()

@@ -1,4 +1,4 @@
-"""The line of each field in a TOML text, which `tomllib` does not give."""
+"""The line of each field in a TOML text, which `tomllib` does not provide."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BARE_VALUE = re.compile(r"[^,\]}#\n]*")
 
 
 def lines_of(text: str) -> dict[FieldPath, int]:
-    """The line, from 1, on which each table, field and entry of an array begins.
+    """The line number, from 1, on which each table, field and array entry begins.
 
     Args:
-        text: TOML that `tomllib` reads; lines of any other may be missing or wrong.
+        text: Valid TOML; for any other text, lines may be missing or wrong.
     """
     scanner = _Scanner(text)
     scanner.scan()
@@ -34,19 +34,19 @@ def lines_of(text: str) -> dict[FieldPath, int]:
 
 
 def line_of(lines: Mapping[FieldPath, int], path: FieldPath) -> int | None:
-    """The line of a field, or else of the innermost table or array around it; None if that is the whole file."""
+    """The line of a field, or of the innermost enclosing table or array; None if that is the whole file."""
     return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
 
 
 class _Scanner:
-    """Goes through the text once and notes where things begin."""
+    """A scanner that goes through the text once and records where elements begin."""
 
     def __init__(self, text: str) -> None:
         self.lines: dict[FieldPath, int] = {}
         self._text = text.replace("\r\n", "\n")
         self._at: int = 0
         self._ends = [position for position, sign in enumerate(self._text) if sign == "\n"]
-        self._tables: Counter[FieldPath] = Counter()  # how many tables each array of tables holds so far
+        self._tables: Counter[FieldPath] = Counter()  # number of tables in each array of tables so far
 
     def scan(self) -> None:
         table: FieldPath = ()
@@ -56,7 +56,7 @@ class _Scanner:
                 table = self._header(start)
             else:
                 self._field(table)
-            if self._at == start:  # no TOML: go on behind it
+            if self._at == start:  # not TOML: continue after it
                 self._at += 1
 
     def _header(self, start: int) -> FieldPath:
@@ -75,7 +75,7 @@ class _Scanner:
         return path
 
     def _latest(self, path: FieldPath) -> FieldPath:
-        """The path of a table; of an array of tables that of the last one."""
+        """The path of a table; for an array of tables, that of the last one."""
         return (*path, self._tables[path] - 1) if path in self._tables else path
 
     def _field(self, table: FieldPath) -> None:
@@ -119,12 +119,12 @@ class _Scanner:
         self.lines.setdefault(path, bisect_left(self._ends, position) + 1)
 
     def _skip_blanks(self) -> bool:
-        """Pass over blanks, line ends and comments; say whether anything follows."""
+        """Skip blanks, line ends and comments; return whether anything follows."""
         self._match(_BLANK)
         return self._at < len(self._text)
 
     def _accept(self, sign: str) -> bool:
-        """Pass over `sign`, and over blanks before it, if it comes next."""
+        """Skip `sign`, with any blanks before it, if it comes next; return whether it does."""
         if sign != "[":
             self._skip_blanks()
         if not self._text.startswith(sign, self._at):
@@ -133,7 +133,7 @@ class _Scanner:
         return True
 
     def _match(self, pattern: re.Pattern[str]) -> str:
-        """Pass over what `pattern` matches, and return it; nothing if it does not match."""
+        """Skip what `pattern` matches and return it; empty if it does not match."""
         match = pattern.match(self._text, self._at)
         self._at = match.end() if match else self._at
         return match.group() if match else ""

@@ -1,4 +1,4 @@
-"""Assess a new module: tune without it, tune with it, race what both have found (Vermetten 2025, section 4.2.2)."""
+"""Assessment of a new module: tune without it, tune with it, and race both results (Vermetten 2025, section 4.2.2)."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from polarbear.validation import whole_number
 
 
 class NothingToCompare(ValueError):  # noqa: N818 - states what happened
-    """Neither the search with a module nor that without it has found anything but the default."""
+    """Neither the search with a module nor the one without it found anything but the default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleAssessment:
-    """What a new module is worth.
+    """The assessment of a new module.
 
     Attributes:
-        module: The module, or number.
+        module: The module, or numeric parameter.
         configurations: The elites of both searches by their names in the race, ``"without-…"`` and ``"with-…"``; and
             the default.
         race: The race of these on fresh instances.
-        path: Where it is kept.
-        better: (T,) with which probability the best rating with the module is above the best without it, at each
-            timepoint.
+        path: The path of the race's study.
+        better: (T,) the probability, at each timepoint, that the best rating with the module is above the best without
+            it.
         wins: Mean and 95 % interval of the probability that a run of the best with it beats one of the best without it,
-            as a mean over the logarithm of time.
+            averaged over the logarithm of time.
         effects: By option, the effects on log ratings in the search with the module.
     """
 
@@ -60,7 +60,7 @@ class ModuleAssessment:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The option of the module that each elite of the search with it has; None where it is not active."""
+        """The module's option in each elite of the search with it; None where the module is not active."""
         return {name: each.get(self.module) for name, each in self.configurations.items() if name.startswith("with-")}
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,27 +96,27 @@ def assess_module(
     """Assess a module that a space contains; create its studies, or resume them.
 
     The space is searched without the module, which stays at the optimizer's default, and then with it, both with the
-    whole budget of `configurator` and its other settings. The configurations that it includes take part in both, in
-    the first without the module and what depends on it. The elites of both and the default are raced on instances
-    that neither has seen. Searches differ by chance: repeat this with other seeds before you believe a small
-    difference.
+    whole budget of `configurator` and its other settings. The configurations that it includes take part in both
+    searches, in the first one without the module and what depends on it. The elites of both and the default are raced
+    on instances that neither has seen. Searches differ by chance: repeat this with other seeds before you believe a
+    small difference.
 
     Args:
-        configurator: A fresh one, of the space with the module.
-        module: The module, or number.
+        configurator: A new one, for the space with the module.
+        module: The module, or numeric parameter.
         instances: As for `configure`.
-        path: The study of the search with the module; that without it lies beside it with ``-without`` in its name,
+        path: The study of the search with the module; the one without it is beside it with ``-without`` in its name,
             the race with ``-race``.
-        validate: On how many fresh instances the elites are raced.
-        workers: As all that follow, see `configure`.
-        executor: See there.
-        timeout: See there.
-        observer: See there; it is told of both searches.
+        validate: Number of fresh instances on which the elites are raced.
+        workers: As for `configure`.
+        executor: As for `configure`.
+        timeout: As for `configure`.
+        observer: As for `configure`; it is notified of both searches.
 
     Raises:
-        ValueError: If the space has no such module, or nothing else, or a configuration to include is not valid without
+        ValueError: If the space has no such module, or nothing else, or an included configuration is not valid without
             the module.
-        NothingToCompare: If neither search leaves anything but the default.
+        NothingToCompare: If neither search finds anything but the default.
         Exception: As for `configure`.
     """
     validate = whole_number(validate, "validate", 2)
@@ -141,7 +141,7 @@ def _compared(
     validate: int,
     settings: Mapping[str, Any],
 ) -> ModuleAssessment:
-    """Race what the searches have left, and compare the best of both at each timepoint."""
+    """Race the elites of both searches, and compare the best of each at each timepoint."""
     named = {
         f"{side}-{name}": (search, search.configurations[name])
         for side, search in searches.items()

@@ -1,4 +1,4 @@
-"""What can be watched of a race or plan while it runs."""
+"""Observers of a race or plan while it runs."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Is notified of everything that happens in a race; override the methods you need."""
+    """An observer of everything that happens in a race; override the methods you need."""
 
     def started(self, race: Race, *, resumed: bool) -> None:
-        """The study is open and the race stands where it was left."""
+        """Called when the study is open and the race has been restored."""
 
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
-        """A round begins, or killed runs of earlier rounds are tried again; `requests` are the runs it waits for."""
+        """Called when a round begins or killed runs are retried; `requests` are the runs that it waits for."""
 
     def run_finished(self, run: Run) -> None:
-        """One of these runs is in."""
+        """Called when one of these runs has finished."""
 
     def inferring(self) -> None:
-        """All runs of the round are committed; the posterior is being computed."""
+        """Called when all runs of the round are committed and the posterior is being computed."""
 
     def round_finished(self, race: Race, round_: Round) -> None:
-        """The round is decided and committed."""
+        """Called when the round is decided and committed."""
 
     def stopped(self, race: Race, reason: str) -> None:
-        """The race is over, or stops here; the reason is empty if every pair is resolved."""
+        """Called when the race ends or stops; the reason is empty if every pair is resolved."""
 
 
 class PlanObserver:
-    """Is notified of everything that happens while a plan runs; override the methods you need."""
+    """An observer of everything that happens while a plan runs; override the methods you need."""
 
     def started(self, plan: Plan, there: int) -> None:
-        """The study is open; `there` of the plan's runs are in it already."""
+        """Called when the study is open; `there` of the plan's runs are already in it."""
 
     def run_known(self, key: RunKey, outcome: Outcome) -> None:
-        """A run of the plan was in the study already; called for each before the first new one starts."""
+        """Called for each run of the plan already in the study, before the first new one starts."""
 
     def run_finished(self, run: Run) -> None:
-        """A run is in."""
+        """Called when a run has finished."""
 
     def stopped(self, summary: PlanSummary) -> None:
-        """All runs are in, or time is up: `summary.stopped` says so."""
+        """Called when all runs have finished or time is up, as `summary.stopped` says."""

@@ -23,22 +23,22 @@ from polarbear.study.suitability import check_optima, check_pairs
 from polarbear.validation import parse_number, whole_number
 
 _ORDER = 0x706C616E
-"""Sets the order of problems apart from all other streams of random numbers."""
+"""Seed that separates the order of problems from all other streams of random numbers."""
 MOST_COUNTED = 2**53
-"""The longest budget: floating-point numbers count further in steps of 2."""
+"""The largest budget: beyond it, floating-point numbers have steps of 2."""
 MOST_PROBLEMS = 1_000_000
-"""How many problems a plan may have, as it holds them all."""
+"""Maximum number of problems of a plan, which are all kept in memory."""
 MOST_REPETITIONS = 10**12
-"""More than anyone can run."""
+"""Maximum number of repetitions, more than anyone can run."""
 _LAST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How far each run goes.
+    """The budget of each run.
 
     Attributes:
-        amount: Evaluations or seconds.
+        amount: The number of evaluations or seconds.
         per_dimension: Whether the amount is multiplied by the problem's number of variables.
     """
 
@@ -47,11 +47,11 @@ class Budget:
 
     @classmethod
     def of(cls, budget: object, axis: Axis) -> Budget:
-        """Read a number, or a text such as ``"1000*d"``.
+        """Parse a number, or a string such as ``"1000*d"``.
 
         Raises:
-            TypeError: If it is neither.
-            ValueError: If it is not positive and finite, is more than can be counted, or gives no whole evaluation.
+            TypeError: If `budget` is neither.
+            ValueError: If it is not positive and finite, is too large, or is not a whole number of evaluations.
         """
         read = _read(budget)
         if not 0 < read.amount < np.inf:
@@ -63,13 +63,13 @@ class Budget:
         return read
 
     def at(self, dimension: int, axis: Axis) -> float:
-        """Evaluations, rounded down but at least 1, or seconds of a run on a problem of this dimension."""
+        """The evaluations, rounded down but at least 1, or seconds of a run on a problem of the given dimension."""
         amount = self.amount * dimension if self.per_dimension else self.amount
         return max(1, int(amount)) if axis == "evaluations" else amount
 
     @property
     def plain(self) -> float | str:
-        """As it is written in study files."""
+        """The notation in study files."""
         amount = int(self.amount) if self.amount == int(self.amount) else self.amount
         return f"{amount!r}*d" if self.per_dimension else amount
 
@@ -88,38 +88,38 @@ def _read(given: object) -> Budget:
 class Plan:
     """Every algorithm on every problem, `repetitions` times.
 
-    A run's seed is `seed` plus its repetition, counted from 0: runs of different algorithms with equal instance and
-    seed are ranked together.
+    A run's seed is `seed` plus the number of its repetition, from 0: runs of different algorithms with the same
+    instance and seed are ranked together.
 
     Args:
-        algorithms: Optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``, with names of
-            their own or in a mapping from names.
+        algorithms: Optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``, with their own
+            names or in a mapping from names.
         problems: A list of problems, each of which is run; one problem; or a suite.
-        repetitions: Runs of each algorithm on each problem.
-        budget: How far each run goes: a number of evaluations or seconds, or a text such as ``"1000*d"`` where d is
+        repetitions: Number of runs of each algorithm on each problem.
+        budget: The budget of each run: a number of evaluations or seconds, or a string such as ``"1000*d"`` where d is
             the problem's number of variables.
-        axis: What the budget is counted in.
-        draws: Take the first so many problems of the suite's seeded stream; one that is drawn again is run no more
-            often. None: a list's problems all, or the whole grid of a suite that has one.
-        target_precision: A run ends once it is this close to the known optimum.
-        timeout: Wall-clock seconds after which one run is interrupted.
-        watch: When to log parameters and recommendations of the optimizers; None: never.
+        axis: The unit of the budget.
+        draws: Number of problems to take from the beginning of the suite's seeded stream; one that is drawn again is
+            not run more often. None for all problems of a list, or the whole grid of a suite that has one.
+        target_precision: The precision, relative to the known optimum, at which a run ends.
+        timeout: Wall-clock seconds after which a run is interrupted.
+        watch: When to log parameters and recommendations of the optimizers; None for never.
         seed: The first repetition's seed.
-        check: Refuse optimizers that do not take the problems; for that some problems may have to be built.
+        check: Whether to refuse optimizers that do not suit the problems; some problems may have to be built for that.
 
     Attributes:
         algorithms: The optimizers by name.
         problems: The specifications of the problems, each once, in the suite's order.
-        dimensions: Their numbers of variables.
-        instances: Where they come from.
+        dimensions: The problems' numbers of variables.
+        instances: The suite or list that they come from.
         repetitions, budget, axis, draws, limits, watch, seed: As given.
 
     Raises:
-        TypeError: If something is neither an optimizer, a problem nor a number as described.
-        Unsuitable: If an optimizer does not take one of the problems, or a target precision or a log of targets is
-            asked for on a problem whose optimum is unknown.
-        ValueError: If a number is out of range, there is no algorithm or two have the same name, two problems have
-            the same name, `draws` is missing or of no use, or there are more than a million problems.
+        TypeError: If an argument is not an optimizer, a problem or a number as described.
+        Unsuitable: If an optimizer does not suit one of the problems, or a target precision or a log of targets is
+            requested for a problem whose optimum is unknown.
+        ValueError: If a number is out of range, there is no algorithm, two algorithms or two problems have the same
+            name, `draws` is missing or has no effect, or there are more than a million problems.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """How many runs there are in all."""
+        """Total number of runs."""
         return len(self.algorithms) * len(self.problems) * self.repetitions
 
     @property
@@ -175,15 +175,15 @@ class Plan:
         return once * len(self.algorithms) * self.repetitions
 
     def counts(self) -> Counter[tuple[str, int]]:
-        """How many runs there are, by algorithm and dimension."""
+        """Number of runs by algorithm and dimension."""
         problems = Counter(self.dimensions)
         return Counter({(name, d): problems[d] * self.repetitions for name in self.algorithms for d in problems})
 
     def order(self) -> Iterator[tuple[RunKey, int]]:
         """All runs in the order in which they are started, each with its position in `problems`.
 
-        Repetition by repetition, problems in an order that mixes functions and dimensions, and on each problem all
-        algorithms: so whatever stands after a while stands for the whole.
+        They are ordered by repetition, by problem in an order that mixes functions and dimensions, and by algorithm: so
+        whatever has finished after a while is representative of the whole.
         """
         order: list[int] = np.random.default_rng([_ORDER, len(self.problems)]).permutation(len(self.problems)).tolist()
         for seed in range(self.seed, self.seed + self.repetitions):
@@ -193,7 +193,7 @@ class Plan:
                     yield RunKey(name, algorithm, seed), position
 
     def tasks(self, there: Callable[[RunKey], bool] = lambda _: False) -> Iterator[Task]:
-        """The runs to execute, made lazily, without those that are there already."""
+        """The tasks of the runs to execute, generated lazily, without runs for which `there` is true."""
         for key, position in self.order():
             if not there(key):
                 yield self.task(key, position)
@@ -211,10 +211,10 @@ class Plan:
         )
 
     def check(self, run: Run) -> None:
-        """Whether a run that was executed can be what it was to be; raise if it cannot."""
+        """Check that an executed run is the intended one; raise if it is not."""
 
     def describe(self) -> dict[str, Any]:
-        """Plain values that a study keeps; `plan_from_spec` reads them."""
+        """The plan as plain values that a study keeps, from which `plan_from_spec` reconstructs it."""
         return {
             "plan": {
                 "repetitions": self.repetitions,
@@ -236,11 +236,11 @@ def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Pl
 
     Args:
         spec: The spec.
-        imports: Modules and packages that it may import from, see `polarbear.study.modules_of`.
+        imports: Modules and packages that the spec may import from, see `polarbear.study.modules_of`.
 
     Raises:
-        NotTrusted: If it asks for code of other modules.
-        ValueError: If it holds no plan, or an optimizer or problem cannot be made from its description.
+        NotTrusted: If the spec requires code of other modules.
+        ValueError: If it contains no plan, or an optimizer or problem cannot be built from its description.
     """
     if "plan" not in spec:
         raise ValueError("the study holds no plan")
@@ -252,12 +252,12 @@ def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Pl
         **settings,
         **spec["limits"],
         watch=Watch(**log) if log else None,
-        check=False,  # it was checked when the study was begun
+        check=False,  # it was checked when the study was created
     )
 
 
 def described(watch: Watch | None) -> dict[str, Any] | None:
-    """The fields of a watch that are not at their defaults."""
+    """The fields of a watch that differ from their defaults."""
     if watch is None:
         return None
     settings = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
@@ -279,7 +279,7 @@ def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, opt
 
 
 def chosen_problems(listed_or_drawn: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
-    """The suite or list that was given, and the specifications of its problems; arguments and errors as of `Plan`."""
+    """The given suite or list, and the specifications of its problems; arguments and errors are those of `Plan`."""
     instances = problems.as_instances(listed_or_drawn)
     grid, combinations = getattr(instances, "grid", None), getattr(instances, "combinations", None)
     listed: Iterable[ProblemSpec]
@@ -311,11 +311,11 @@ def chosen_problems(listed_or_drawn: object, draws: int | None) -> tuple[problem
         if named.setdefault(spec.name, spec) != spec:
             raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
         if len(named) == combinations:
-            break  # all others are drawn again
+            break  # all further ones are repetitions
     return instances, tuple(named.values())
 
 
 def _dimension(problem: ProblemSpec) -> int:
-    """A problem's number of variables; it is built only where neither it nor its name tells."""
+    """A problem's number of variables; the problem is built only if neither it nor its name says."""
     known = getattr(problem, "dimension", None) or identity_of(problem).dimension
     return int(known or problem.build().dimension)

@@ -1,4 +1,4 @@
-"""Run a fixed plan to its end, keeping everything in a study."""
+"""Execution of a fixed plan, with everything kept in a study."""
 
 from __future__ import annotations
 
@@ -30,32 +30,33 @@ def run_plan(
     retry_killed: int = 1,
     retry: bool = False,
 ) -> PlanSummary:
-    """Execute a plan; create the study at `path`, or go on with it: runs that are there are not run again.
+    """Execute a plan; create the study at `path`, or continue it: runs that are in it are not repeated.
 
-    Every finished run is committed within a second or so, and then forgotten: memory does not grow with trajectories.
-    Killing the process loses no committed run. On an evaluation budget without `timeout` each run is the same whatever
-    the number of workers and interruptions; only clocks differ.
+    Every finished run is committed within about a second and then dropped from memory, which does not grow with
+    trajectories. Killing the process loses no committed run. On an evaluation budget without `timeout`, each run is the
+    same whatever the number of workers and interruptions; only clocks differ.
 
     Args:
-        plan: What to run. It may have more algorithms, repetitions and draws than the study at `path`.
+        plan: The plan to execute. It may have more algorithms, repetitions and draws than the study at `path`.
         path: The study's directory, or a URL such as ``s3://bucket/a.study``.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
-        seconds: Wall-clock limit of this call; None: none. Runs that have not ended by then begin anew next time.
-        observer: Is told of everything that happens.
-        accept_damage: Go on although files of the study are damaged: their runs are run again.
-        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: Make the runs again that the study holds as killed, and replace them.
+        seconds: Wall-clock limit of this call; None for no limit. Runs that have not ended by then are started again
+            next time.
+        observer: An observer that is notified of everything that happens.
+        accept_damage: Whether to continue although files of the study are damaged; their runs are repeated.
+        retry_killed: How often a run whose worker process died is retried before it counts as killed.
+        retry: Whether to repeat and replace the runs that the study contains as killed.
 
     Returns:
-        What is in the study now. Runs that failed are results too, and are not run again.
+        The current content of the study. Failed runs are results too, and are not repeated.
 
     Raises:
         ValueError: If `seconds` is not above 0.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
         polarbear.experiment.tasks.WorkerUnprepared: If a module that a run needs is missing where it is executed.
         polarbear.store.StudyLocked: If another process writes to the study.
-        polarbear.store.StudyError: If files of the study are damaged, and that was not accepted.
+        polarbear.store.StudyError: If files of the study are damaged and that is not accepted.
     """
     if seconds is not None and not seconds > 0:
         raise ValueError(f"the limit on seconds is {seconds!r}; give a positive number, or None for no limit")
@@ -81,7 +82,7 @@ def run_plan(
 
 
 def _tally_known(plan: Plan, study: store.StudyStore, again: Collection[RunKey], observer: PlanObserver) -> Tally:
-    """The plan's runs that the study holds, but for those that are made again."""
+    """A tally of the plan's runs in the study, except those that are repeated."""
     tally = Tally()
     for key, outcome in study.outcomes():
         if key in plan and key not in again:
@@ -100,7 +101,7 @@ _EARLY = "the study was begun by an earlier version; it is counted once the plan
 
 
 def load_plan(path: str | Path) -> PlanSummary:
-    """How far the plan of a study is, also while it runs elsewhere; without a plan, the runs that the study holds.
+    """The progress of a study's plan, also while it runs elsewhere; without a plan, the runs that the study contains.
 
     Nothing that the study describes is built or imported.
 

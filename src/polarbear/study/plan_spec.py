@@ -1,4 +1,4 @@
-"""Plans written down in TOML."""
+"""Plans specified in TOML."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from polarbear.study.spec import built_algorithms, built_watch
 from polarbear.study.suitability import Unsuitable
 
 COCO_INSTANCES = 15
-"""Instances of each function in COCO's experiments."""
+"""Number of instances of each function in COCO's experiments."""
 
 
 class PlanSection(Section):
-    """`[plan]`: how often, and how far."""
+    """`[plan]`: the numbers of runs and their budget."""
 
     budget: Any
     """How far each run goes: a number, or a number times the problem's number of variables, such as `"1000*d"`."""
@@ -34,7 +34,7 @@ class PlanSection(Section):
 
 
 class PlanSpec(Root):
-    """A plan file: `[plan]`, `[instances]`, `[[algorithms]]`, and where defaults do not do `[limits]`, `[log]`."""
+    """A plan file: `[plan]`, `[instances]`, `[[algorithms]]`, and optionally `[limits]` and `[log]`."""
 
     kind: ClassVar[str] = "plan"
     about: ClassVar[str] = "plan"
@@ -54,7 +54,7 @@ class PlanSpec(Root):
         """The plan as described.
 
         Raises:
-            ValueError: If a suite or an optimizer is unknown, or a value is out of range; it knows the field.
+            ValueError: If a suite or an optimizer is unknown, or a value is out of range; the error names the field.
         """
         algorithms = built_algorithms(self.algorithms)
         stream, draws = _stream(self.instances)
@@ -71,14 +71,14 @@ class PlanSpec(Root):
             raise FieldError(self._path(getattr(error, "where", ())), str(error)) from error
 
     def _path(self, where: FieldPath) -> FieldPath:
-        """The path of one of a plan's settings; that of the problems if it is none."""
+        """The path of one of a plan's settings; that of the problems if it is not a setting."""
         sections: dict[str, type[Section]] = {"plan": PlanSection, "limits": RunLimitsSection, "log": LogSection}
         owners = [name for name, section in sections.items() if where and where[0] in section.model_fields]
         return (*(owners or ["instances"])[:1], *where)
 
 
 class ProblemsSpec(Root):
-    """A file of problems alone: `[instances]` of a plan."""
+    """A file of problems only: the `[instances]` of a plan."""
 
     kind: ClassVar[str] = "file of problems"
     about: ClassVar[str] = "instances"
@@ -87,7 +87,7 @@ class ProblemsSpec(Root):
     """The problems, as of a plan."""
 
     def build(self) -> tuple[ProblemSpec, ...]:
-        """The problems; errors as of a plan."""
+        """The problems; raises as for a plan."""
         stream, draws = _stream(self.instances)
         try:
             return chosen_problems(stream, draws)[1]
@@ -96,7 +96,7 @@ class ProblemsSpec(Root):
 
 
 def _stream(instances: dict[str, Any]) -> tuple[Any, Any]:
-    """What the table `[instances]` describes, and how many are drawn of it."""
+    """The instances that the table `[instances]` describes, and the number of draws."""
     fields = dict(instances)
     draws = fields.pop("draws", None)
     with errors_at("instances"):
@@ -104,7 +104,7 @@ def _stream(instances: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _of_coco(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a suite, of whose instances those of COCO are taken if none are named and there are more."""
+    """The fields of a suite, with COCO's instances if none are given and the suite has more."""
     suite = fields.get("suite")
     usual = problems.suite_parameters(suite).get("instances") if suite in problems.suites() else None
     first, dash, last = usual.partition("-") if isinstance(usual, str) else ("", "", "")
@@ -113,12 +113,12 @@ def _of_coco(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Read and check a plan file; StudyFileError as for `read_spec`."""
+    """Read and validate a plan file; StudyFileError as for `read_spec`."""
     return read_file(path, PlanSpec, PlanSpec.build)
 
 
 def read_problems(path: str | Path) -> tuple[ProblemSpec, ...]:
-    """The problems of a plan file, or of a file with `[instances]` alone; StudyFileError as for `read_spec`."""
+    """Read the problems of a plan file, or of a file with only `[instances]`; StudyFileError as for `read_spec`."""
     with contents(Path(path), PlanSpec) as data:
         alone = data.keys() <= ProblemsSpec.model_fields.keys()
         if "plan" not in data:

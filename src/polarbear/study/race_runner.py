@@ -1,4 +1,4 @@
-"""Run a race to its end or to a limit, keeping everything in a study."""
+"""Execution of a race to its end or to a limit, with everything kept in a study."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from polarbear.validation import Checked, real, settings, whole
 
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
-    """All runs of a round failed before they found anything, so that there is nothing to rank."""
+    """All runs of a round failed before they found a value, so that there is nothing to rank."""
 
 
 def _limit(check: Checked) -> Checked:
-    """What `check` accepts, or infinity: no limit."""
+    """A check that accepts what `check` does, or infinity for no limit."""
 
     def checked(value: Any, name: str) -> Any:
         return value if isinstance(value, Real) and value == math.inf else check.check(value, name)
@@ -44,13 +44,13 @@ def _limit(check: Checked) -> Checked:
 class StopRules:
     """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
 
-    Without a rule, None or infinity, nothing stops the race early.
+    None or infinity stands for no limit.
 
     Attributes:
-        seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
-            begins).
-        instances: No round begins once this many instances were drawn; the last round may have drawn more.
-        evaluations: No round begins once this many evaluations were spent; the last round may have spent more.
+        seconds: Wall-clock limit of this call: no round begins that is expected to end later, except the first one,
+            which always begins.
+        instances: Number of instances drawn after which no round begins; the last round may have drawn more.
+        evaluations: Number of evaluations spent after which no round begins; the last round may have spent more.
     """
 
     seconds: Annotated[float, _limit(real(gt=0))] | None = None
@@ -77,38 +77,40 @@ def race(
 ) -> RaceResult:
     """Race real optimizers on real problems; create the study at `path`, or resume it.
 
-    Every finished run is committed within a second or so, and killing the process loses no committed run. On an
-    evaluation budget without `timeout`, every round decides, bit for bit, what it would have decided without
-    interruptions, whatever the number of workers; only clocks differ.
+    Every finished run is committed within about a second, and killing the process loses no committed run. On an
+    evaluation budget without `timeout`, every round makes, bit for bit, the same decisions as without interruptions,
+    whatever the number of workers; only clocks differ.
 
     Args:
-        race: A fresh race of optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``.
+        race: A new race of optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
         path: The study's directory, or a URL such as ``s3://bucket/a.study``.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
         stop: When to stop before all pairs are resolved.
-        target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
+        target_precision: The precision, relative to the known optimum, at which a run ends and ties with other solved
+            runs.
         timeout: Wall-clock seconds after which a run is interrupted.
-        watch: When to log parameters and recommendations of the optimizers; None: never.
-        withdraw: Algorithms to take out first and for good, see `Race.withdraw`.
-        accept_damage: Go on without the runs of completed rounds whose files are damaged.
-        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: First make the runs again that the study holds as killed, and replace them. Decided rounds stay decided.
-        observer: Is told of everything that happens.
+        watch: When to log parameters and recommendations of the optimizers; None for never.
+        withdraw: Algorithms to withdraw first and permanently, see `Race.withdraw`.
+        accept_damage: Whether to continue without the runs of completed rounds whose files are damaged.
+        retry_killed: How often a run whose worker process died is retried before it counts as killed.
+        retry: Whether to first repeat and replace the runs that the study contains as killed. Decided rounds stay
+            decided.
+        observer: An observer that is notified of everything that happens.
 
     Returns:
         What the race has found so far; `RaceResult.undecided` names the pairs still open.
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        TypeError: If `race` is none.
-        Unsuitable: If an optimizer does not take the problems, or the optimum of one is needed and unknown.
+        TypeError: If `race` is not a race.
+        Unsuitable: If an optimizer does not suit the problems, or an optimum is needed and unknown.
         ValueError: If the race has already run on another study.
-        CannotWithdraw: If `withdraw` names no algorithm of the race, or all that are left; none is withdrawn then.
-        EveryRunFailed: If all runs of a round failed before they found anything.
+        CannotWithdraw: If `withdraw` names no algorithm of the race, or all remaining ones; then none is withdrawn.
+        EveryRunFailed: If all runs of a round failed before they found a value.
         polarbear.store.StudyLocked: If another process writes to the study.
-        polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
+        polarbear.store.StudyError: If files of completed rounds are damaged, and that is not accepted.
     """
     if not isinstance(race, Race):  # pyright: ignore[reportUnnecessaryIsInstance]
         given = type(race).__name__
@@ -140,7 +142,7 @@ def plan_of(
     target_precision: float | None = None,
     watch: Watch | None = None,
 ) -> RacePlan:
-    """What the race's runs are made of, if its optimizers take the problems."""
+    """The plan of the race's runs, once its optimizers are known to suit the problems."""
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
     first = tuple(first_problems(stream))
@@ -151,7 +153,7 @@ def plan_of(
 
 
 def _watch_recommendations(race: Race, watch: Watch | None) -> Watch | None:
-    """What to log: with races judged by recommendations these, too, at the race's timepoints."""
+    """The watch, extended by recommendations at the race's timepoints if they judge the race."""
     if race.settings.judged_by == "best":
         return watch
     times = tuple(int(time) for time in race.times)
@@ -162,7 +164,7 @@ def _watch_recommendations(race: Race, watch: Watch | None) -> Watch | None:
 
 @dataclass(frozen=True, slots=True)
 class RacePlan:
-    """Turns what a race requests into tasks."""
+    """A plan that turns a race's requests into tasks."""
 
     instances: problems.Instances
     entrants: Mapping[str, optimizers.Optimizer]
@@ -171,15 +173,15 @@ class RacePlan:
     axis: Axis
 
     def describe(self) -> dict[str, Any]:
-        """Instances, algorithms, limits and log as plain values."""
+        """The instances, algorithms, limits and log as plain values."""
         return {
             "instances": problems.describe(self.instances),
             "algorithms": {name: optimizers.describe(entrant) for name, entrant in self.entrants.items()},
             "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
-        } | ({"log": described(self.watch)} if self.watch else {})  # races of old have no such field
+        } | ({"log": described(self.watch)} if self.watch else {})  # older races have no such field
 
     def task(self, request: Request) -> Task:
-        """What a request asks for."""
+        """The task that a request asks for."""
         problem = self.instances[request.draw]
         return Task(
             key=replace(request.key, instance=problem.name),
@@ -192,14 +194,14 @@ class RacePlan:
 
 
 class Rounds:
-    """Makes the runs that a race requests, and has it decide, round by round.
+    """Executes the runs that a race requests, and lets it decide, round by round.
 
     Args:
         race: The race.
-        plan: What its runs are made of.
-        runs: What makes and keeps them.
-        observer: Is told of them.
-        tolerant: Whether the race goes on after a round without a run that got as far as asked.
+        plan: The plan that turns requests into tasks.
+        runs: The maker and keeper of runs.
+        observer: An observer that is notified of them.
+        tolerant: Whether the race continues after a round without a run that got as far as requested.
     """
 
     def __init__(
@@ -209,7 +211,7 @@ class Rounds:
         self._began, self._spent, self._done = time.monotonic(), 0.0, 0.0
 
     def drive(self, stop: StopRules | None = None) -> str:
-        """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
+        """Run rounds until the race ends or must stop; return the reason for stopping, empty if it has ended."""
         size = self._plan.instances.size
         while requests := self._race.ask(size):
             if reason := self._reason_to_stop(requests, stop or StopRules()):
@@ -223,7 +225,7 @@ class Rounds:
         return "" if self._race.finished else f"all {size} problem instances are used"
 
     def make(self, requests: Sequence[Request]) -> list[Run]:
-        """Make and commit the runs that are not in the study yet; return all."""
+        """Execute and commit the runs that are not yet in the study; return all requested runs."""
         self._observer.round_started(self._race, requests)
         tasks = [self._plan.task(request) for request in requests]
         known = (self._runs.study.run(task.key) for task in tasks if self._runs.has(task.key))
@@ -235,7 +237,7 @@ class Rounds:
         return runs
 
     def _run_round(self, requests: Sequence[Request]) -> list[Run]:
-        """Make the round's runs, decide, commit the decision; return the runs."""
+        """Execute the round's runs, decide, and commit the decision; return the runs."""
         runs = self.make(requests)
         if not self._tolerant and not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
             raise EveryRunFailed(
@@ -251,7 +253,7 @@ class Rounds:
         return runs
 
     def _in_vain(self, requests: Sequence[Request], runs: Sequence[Run]) -> str:
-        """Why to stop if no run got as far as asked, so that more rounds would not help; empty if one did."""
+        """The reason to stop if no run got as far as requested, so that more rounds are futile; empty if one did."""
         until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
         axis = self._race.settings.axis
         if np.isnan([run.trajectory.value_at(until[run.key.algorithm, run.key.seed], axis) for run in runs]).all():
@@ -260,7 +262,7 @@ class Rounds:
 
     def _reason_to_stop(self, requests: Sequence[Request], stop: StopRules) -> str:
         elapsed, expected = time.monotonic() - self._began, 0.0
-        if self._done:  # as long as the evaluations (or seconds) asked for so far took
+        if self._done:  # by the time that the evaluations (or seconds) requested so far took
             expected = self._spent / self._done * sum(request.until for request in requests)
         if stop.seconds is not None and expected and elapsed + expected > stop.seconds:
             return (
@@ -277,7 +279,7 @@ class Rounds:
 
 
 def _reached(limit: float, count: int, noun: str, done: str) -> str:
-    """That a limit of a race is reached, and by how many; rounds are not cut, as they would decide otherwise then."""
+    """A message that a limit is reached, and by how much; rounds are not cut short, as decisions would differ."""
     over = ", as it is checked between rounds" if count > limit else ""
     return f"{noun} limit of {limit:,.0f} reached: {plural(count, noun)} {done}{over}"
 

@@ -1,4 +1,4 @@
-"""Recorded runs by the problems on which one race is held: by function or group and dimension, or pooled."""
+"""Recorded runs grouped for separate races: by function or group and dimension, or pooled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polarbear.records import Run
 from polarbear.study.instance_groups import Groups, assign_groups, file_name
 
 Pooled = Literal["function", "dimension"]
-"""What runs are pooled over: races are then not held for each of them."""
+"""The choices over which runs are pooled, so that races are not held for each of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,11 +20,11 @@ class RecordedGroup:
     """Recorded runs on which one race is held.
 
     Attributes:
-        suite: Their suite; empty if unknown or pooled.
-        function: Their function's number or name; empty if pooled.
-        dimension: Their number of variables; 0 if unknown or pooled.
+        suite: The runs' suite; empty if unknown or pooled.
+        function: The function's number or name; empty if pooled.
+        dimension: Number of variables; 0 if unknown or pooled.
         runs: The runs.
-        group: Their group of instances; empty if they are not divided by groups.
+        group: The group of instances; empty if runs are not divided by groups.
     """
 
     suite: str
@@ -35,7 +35,7 @@ class RecordedGroup:
 
     @property
     def name(self) -> str:
-        """Such as ``"bbob f3 in 5-D"``, or ``"all problems"``."""
+        """The group's name, such as ``"bbob f3 in 5-D"`` or ``"all problems"``."""
         function = function_label(self.function) if self.function else ""
         parts = (self.suite, function, self.group, f"in {self.dimension}-D" if self.dimension else "")
         return " ".join(filter(None, parts)) or "all problems"
@@ -52,11 +52,11 @@ def recorded_groups(
 ) -> list[RecordedGroup]:
     """Recorded runs by suite, function and dimension, in this order; or by groups of instances in place of functions.
 
-    Problems that name neither suite nor instance would each be a function of its own; they are always pooled.
+    Problems that name neither suite nor instance would each be a separate function; they are always pooled.
 
     Args:
         runs: The runs.
-        pooled: What not to divide by; suites are pooled where both functions and dimensions are.
+        pooled: The choices to pool over; suites are pooled if both functions and dimensions are.
         groups: The group of each function or instance, by which functions are pooled.
 
     Raises:
@@ -78,6 +78,6 @@ def recorded_groups(
 
 
 def usual_pooling(spec: Mapping[str, Any]) -> tuple[Pooled, ...]:
-    """What runs of a study are pooled over: all, if a race drew its instances from one distribution; else nothing."""
+    """The usual pooling of a study's runs: everything if a race drew instances from a distribution, else nothing."""
     merged = (usual_pooling(source["spec"]) for source in spec.get("merged", ()))
     return ("function", "dimension") if "race" in spec or any(merged) else ()

@@ -1,4 +1,4 @@
-"""Races on recorded runs: what a race would have found, and what it would have saved."""
+"""Races on recorded runs: what a race would have found and saved."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory
 from polarbear.select import BudgetRange, parse_budget
 
 RECORDED = "recorded"
-"""In the specification of a study: names instances and algorithms of which there are recorded runs alone."""
+"""Key in a study's specification for instances and algorithms of which there are only recorded runs."""
 _TIMEPOINTS = 50
 _FIRST = 10.0
 _SHORTEST = 1e-3
-"""The first of the usual timepoints in seconds, as a share of the last; earlier ones show the jitter of clocks."""
+"""The first default timepoint in seconds as a share of the last; earlier ones show the jitter of clocks."""
 _NAMED = 5
-"""How many algorithms with unknown values are named."""
+"""Number of algorithms with unknown values that are named."""
 _DIGITS = Context(prec=2, rounding=ROUND_DOWN)
-"""Runs go a little beyond their budget in seconds, each by its last evaluation."""
+"""Rounding of times, as runs exceed their budget in seconds by their last evaluation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +36,14 @@ class Replay:
 
     Attributes:
         result: What the race found.
-        everything: What one round on all recorded runs finds, with the same settings.
-        blocks: Instances (with their repetitions) on which two algorithms or more have a run.
-        whole: How many of them every algorithm has a run on; the others give partial rankings.
-        passed_over: Instances on which a single algorithm has a run; they took no part.
-        recorded: Evaluations (or seconds) that all runs of the blocks took, up to the last timepoint.
-        spent: What the race would have asked for.
-        unknown: For each algorithm the share of its values at the timepoints that is unknown: they lie beyond the end
-            of a run that was cut short, or of which nothing tells that it had solved its problem.
+        everything: What a single round on all recorded runs finds, with the same settings.
+        blocks: Number of instances (with their repetitions) on which two or more algorithms have a run.
+        whole: Number of those on which every algorithm has a run; the others give partial rankings.
+        passed_over: Number of instances on which a single algorithm has a run, which took no part.
+        recorded: Evaluations (or seconds) of all runs of the blocks up to the last timepoint.
+        spent: Evaluations (or seconds) that the race would have requested.
+        unknown: For each algorithm, the share of its values at the timepoints that is unknown: those beyond the end of
+            a run that was cut short, or that is not known to have solved its problem.
     """
 
     result: RaceResult
@@ -62,11 +62,11 @@ class Replay:
 
     @property
     def agrees(self) -> bool:
-        """Whether the race found the Pareto set that all runs together give."""
+        """Whether the race found the Pareto set of all runs together."""
         return self.result.pareto_set == self.everything.pareto_set
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The replay as plain values for JSON."""
         return {
             "blocks": self.blocks,
             "whole": self.whole,
@@ -95,7 +95,7 @@ class Replay:
         )
 
     def _unknown_in_words(self) -> str:
-        """What share of the values is unknown, a line of its own; empty if none is."""
+        """A line on the share of values that is unknown; empty if none is."""
         some = sorted(((share, name) for name, share in self.unknown.items() if share > 0), reverse=True)
         if not some:
             return ""
@@ -113,20 +113,19 @@ def replay(
     """Race on recorded runs: each request is answered by the recorded run, cut where the race would have cut it.
 
     Instances come in an order drawn from the race's seed; where an algorithm has no run, the others are ranked without
-    it. A run that was recorded for a shorter time than is asked for is unknown beyond its end, unless it ended by
-    itself.
+    it. A run recorded for a shorter time than requested is unknown beyond its end, unless it ended by itself.
 
     Args:
-        race: A fresh race whose algorithms are named as in the runs; see `recorded_race`.
-        runs: The recorded runs; those of other algorithms are passed over.
-        final_target: A run whose final value reaches it has solved its problem: from then on it is known, and ties
-            with all others that have. The precision where the run's optimum is known, else the value. Default: the
-            runs' own targets.
-        into: A new study that keeps the race, its rounds and the runs as it used them.
+        race: A new race whose algorithms are named as in the runs; see `recorded_race`.
+        runs: The recorded runs; those of other algorithms are ignored.
+        final_target: The value at which a run has solved its problem: from then on it is known, and ties with all
+            others that have. It is a precision if the run's optimum is known, else a value. Default: the runs' own
+            targets.
+        into: A new study that keeps the race, its rounds, and the runs as it used them.
 
     Raises:
-        ValueError: If the final target is not finite, there are two runs of one key, or instances do not link all
-            algorithms: some have none in common with the others, not even by way of third ones.
+        ValueError: If the final target is not finite, there are two runs with the same key, or instances do not link
+            all algorithms: some have none in common with the others, not even through third ones.
         FileExistsError: If there is something at `into`.
     """
     blocks, passed_over = _blocks(runs, race.names, final_target)
@@ -153,7 +152,7 @@ def replay(
 
 
 def _spec(race: Race, runs: Sequence[Run], final_target: float | None) -> dict[str, Any]:
-    """What a study of a race on recorded runs tells of it; nothing can be run from it."""
+    """The specification of the study of a race on recorded runs; nothing can be run from it."""
     problems = {(run.problem.suite, run.problem.function, run.problem.dimension) for run in runs}
     return {
         "race": race.describe(),
@@ -164,7 +163,7 @@ def _spec(race: Race, runs: Sequence[Run], final_target: float | None) -> dict[s
 
 
 def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> RaceResult:
-    """The result of a single round on all recorded runs; arguments and errors as for `replay`."""
+    """The result of a single round on all recorded runs; arguments and errors are those of `replay`."""
     return _everything(race, _blocks(runs, race.names, final_target)[0])
 
 
@@ -176,23 +175,23 @@ def recorded_race(
     spec: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Race:
-    """A race of the algorithms that recorded runs are of.
+    """A race of the algorithms of recorded runs.
 
     Args:
         runs: The recorded runs.
-        times: (T,) timepoints; default 50, evenly spaced on a log scale, to the budget that half of the runs of every
-            algorithm reached, unless they ended by themselves before. Evaluations begin at 10. Seconds begin once half
-            of the runs of every algorithm have found a value, though not below a thousandth of the last timepoint,
+        times: (T,) timepoints; default 50, evenly spaced on a log scale, up to the budget that half of the runs of
+            every algorithm reached, unless they ended by themselves before. Evaluations begin at 10. Seconds begin once
+            half of the runs of every algorithm have found a value, but not below a thousandth of the last timepoint,
             which is rounded down to two digits.
-        budget: Where the default timepoints end instead, or begin and end: ``300``, ``"100*d"``, ``"10*d..100*d"``,
+        budget: The end, or the beginning and end, of the default timepoints: ``300``, ``"100*d"``, ``"10*d..100*d"``,
             where d is the runs' number of variables.
-        spec: The specification of the study that holds the runs. If no `axis` is among the settings, the race is over
-            seconds where the study's plan or race was and the runs tell their seconds, and else over evaluations.
-        **settings: As `polarbear.Race` takes them.
+        spec: The specification of the study that contains the runs. Without an `axis` in the settings, the race is over
+            seconds if the study's plan or race was and the runs have seconds, and otherwise over evaluations.
+        **settings: Arguments of `polarbear.Race`.
 
     Raises:
         ValueError: If there are fewer than two algorithms, no timepoints are given and runs are too short for the
-            default, or the budget is none.
+            default, or the budget is invalid.
     """
     names = sorted({run.key.algorithm for run in runs})
     axis: Axis = settings.setdefault("axis", _recorded_axis(spec or {}, runs))
@@ -204,7 +203,7 @@ def recorded_race(
 
 
 def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> FloatArray:
-    """Timepoints to a budget, or from one to another."""
+    """Timepoints up to a budget, or from one budget to another."""
     with errors_at("budget"):
         said = parse_budget(str(budget), next(iter(dimensions)) if len(dimensions) == 1 else None)
     if isinstance(said, BudgetRange):
@@ -217,7 +216,7 @@ def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> F
 
 
 def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:
-    """Timepoints for the runs of each algorithm."""
+    """Default timepoints for the runs of each algorithm."""
     known = [[_known_until(run, axis) for run in group] for group in groups]
     longest = max(_length(run, np.inf, axis) for group in groups for run in group)
     first, reach = _FIRST, min(longest, *(float(np.median(until)) for until in known))
@@ -233,7 +232,7 @@ def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:
 
 
 def _recorded_axis(spec: Mapping[str, Any], runs: Sequence[Run]) -> Axis:
-    """Seconds, if all that the study planned or raced was counted in them and the runs tell them; else evaluations."""
+    """Seconds if everything in the study was counted in them and the runs have them; otherwise evaluations."""
     timed = any(run.outcome.seconds > 0 for run in runs)
     return "seconds" if timed and set(_axes(spec)) == {"seconds"} else "evaluations"
 
@@ -248,7 +247,7 @@ def _axes(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | None) -> tuple[list[dict[str, Run]], int]:
-    """The runs on each instance and repetition that two algorithms or more have run, and the number of the others."""
+    """The runs on each instance and repetition with two or more algorithms, and the number of the others."""
     if final_target is not None:
         runs = [_solved(run, final_target) for run in runs]
     grouped: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
@@ -269,7 +268,7 @@ def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | Non
 
 
 def _linked(names: Sequence[str], together: Collection[frozenset[str]]) -> tuple[list[str], list[str]]:
-    """The algorithms that instances link to the first one, if need be by way of others, and the rest."""
+    """The algorithms that instances link to the first one, possibly through others, and the rest."""
     linked, size = {names[0]}, 0
     while len(linked) > size:
         size = len(linked)
@@ -278,7 +277,7 @@ def _linked(names: Sequence[str], together: Collection[frozenset[str]]) -> tuple
 
 
 def _everything(race: Race, blocks: Sequence[Mapping[str, Run]]) -> RaceResult:
-    """One round on all recorded runs."""
+    """The result of one round on all recorded runs."""
     size = len(blocks)
     settings: dict[str, Any] = asdict(race.settings) | {"batch": size, "smallest_batch": 1, "largest_batch": size}
     whole = Race(race.names, times=race.times, model=race.model, **settings)
@@ -288,7 +287,7 @@ def _everything(race: Race, blocks: Sequence[Mapping[str, Run]]) -> RaceResult:
 
 
 def _tell(race: Race, requests: Sequence[Request], blocks: Sequence[Mapping[str, Run]]) -> list[Run]:
-    """Answer each request by what was recorded in its block; return the answers."""
+    """Answer each request with the run recorded in its block; return the answers."""
     axis, answers, unavailable = race.settings.axis, list[Run](), list[Request]()
     for request, block in zip(requests, blocks, strict=True):
         if recorded := block.get(request.key.algorithm):
@@ -307,7 +306,7 @@ def _answer(recorded: Run, request: Request, axis: Axis) -> Run:
 
 
 def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
-    """What a run would have found if it had been stopped then."""
+    """The trajectory of a run if it had been stopped at time `until`."""
     end = trajectory.outcome
     if (end.evaluations if axis == "evaluations" else end.seconds) <= until:
         return trajectory
@@ -322,7 +321,7 @@ def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
 
 
 def _solved(run: Run, final_target: float) -> Run:
-    """The run with this target, at which it ended if it reached it."""
+    """The run with the given target, at which it ended if it reached it."""
     if not np.isfinite(final_target):
         raise ValueError(f"final_target is {final_target!r}; it is a finite precision or value")
     target = final_target + (run.optimum or 0.0)
@@ -333,21 +332,21 @@ def _solved(run: Run, final_target: float) -> Run:
 
 
 def _unknown(name: str, blocks: Sequence[Mapping[str, Run]], race: Race) -> float:
-    """The share of an algorithm's values at the timepoints that is unknown where it has runs."""
+    """The share of unknown values of an algorithm's runs at the timepoints."""
     runs = [block[name] for block in blocks if name in block]
     return float(np.mean([np.isnan(run.trajectory.value_at(race.times, race.settings.axis)) for run in runs]))
 
 
 def _length(run: Run, until: float, axis: Axis) -> float:
-    """Evaluations or seconds a run took until then."""
+    """The evaluations or seconds of a run, at most `until`."""
     return min(float(run.outcome.evaluations if axis == "evaluations" else run.outcome.seconds), until)
 
 
 def _known_until(run: Run, axis: Axis) -> float:
-    """Until when the values of a run are known: for ever if it ended by itself."""
+    """The time until which a run's values are known: infinite if it ended by itself."""
     return _length(run, np.inf, axis) if run.outcome.cut_short else np.inf
 
 
 def _effort(amount: float, axis: Axis) -> str:
-    """Evaluations, or seconds with three digits or more."""
+    """A number of evaluations, or of seconds with at least three digits, as text."""
     return f"{amount:,.0f}" if axis == "evaluations" or amount >= 100 else f"{amount:.3g}"

@@ -1,7 +1,7 @@
-"""Create or resume a study: check its settings, restore its race, and make the runs that it lacks.
+"""Creating or resuming a study: check its settings, restore its race, and execute the runs that it lacks.
 
-`opened` compares settings; `built` makes optimizers and problems from their descriptions, once the study's owner has
-named what to import; `restore` puts a race where it stood; `RunMaker` executes and commits what is not there yet.
+`opened` compares settings; `built` constructs optimizers and problems from their descriptions, once the study's owner
+has named what may be imported; `restore` restores a race; `RunMaker` executes and commits missing runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PROPOSED = reference(ProposedCode)
 
 
 class OtherSettings(ValueError):  # noqa: N818 - states what happened
-    """The study was made with other settings than it is to be resumed with; the message names them."""
+    """The study was made with settings other than those to resume it with; the message names them."""
 
 
 class RunFailureWarning(UserWarning):
@@ -38,7 +38,7 @@ class NotTrusted(ValueError):  # noqa: N818 - states what happened
     """A study names code that may not be imported.
 
     Attributes:
-        modules: The modules that hold it.
+        modules: The modules that contain it.
     """
 
     def __init__(self, asked: Mapping[str, str]) -> None:
@@ -55,17 +55,17 @@ class NotTrusted(ValueError):  # noqa: N818 - states what happened
 def opened(
     path: Path, spec: dict[str, Any], *, accept_damage: bool = False
 ) -> Generator[tuple[store.StudyStore, bool]]:
-    """The study at `path` open for writing, made if there is none; and whether it was there before.
+    """The study at `path` open for writing, created if it does not exist; and whether it existed before.
 
     Args:
-        path: Where it is.
-        spec: Its settings.
-        accept_damage: Give up files that are damaged or missing.
+        path: The study's path.
+        spec: The study's specification.
+        accept_damage: Whether to give up files that are damaged or missing.
 
     Raises:
-        OtherSettings: If it was made with other settings, except that it lacked some of the algorithms, or had fewer
-            repetitions or draws.
-        StudyError: If files are damaged, and that was not accepted.
+        OtherSettings: If the study was made with other settings; additional algorithms and larger numbers of
+            repetitions or draws are allowed.
+        StudyError: If files are damaged and that is not accepted.
     """
     if not store.exists(path):
         with store.create(path, spec) as study:
@@ -98,7 +98,7 @@ def check_same(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) ->
 
 
 def _differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """The settings with which a study cannot be resumed, each with both values."""
+    """The settings that prevent a study from being resumed, each with both values."""
     for field, before, now in differing(stored, new):
         name = ".".join(field)
         if before is MISSING:
@@ -111,7 +111,7 @@ def _differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 
 def modules_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """The modules that would be imported to resume a study of this specification, each once."""
+    """The modules that would be imported to resume a study with the given specification, without repetitions."""
     return tuple(dict.fromkeys(module for _, module in references([spec.get(part) for part in _BUILT])))
 
 
@@ -122,12 +122,12 @@ def built(
 
     Args:
         spec: The specification.
-        imports: Modules and packages that it may import from; polarbear's own classes need no import.
+        imports: Modules and packages that may be imported from; polarbear's own classes need no import.
 
     Raises:
-        NotTrusted: If it asks for anything else; nothing is imported then.
-        ValueError: If an optimizer or problem cannot be made from its description, or is proposed code, which runs in
-            the confined workers of `polarbear.study.design` alone.
+        NotTrusted: If the specification requires anything else; then nothing is imported.
+        ValueError: If an optimizer or problem cannot be constructed from its description, or is proposed code, which
+            runs only in the confined workers of `polarbear.study.design`.
     """
     if proposed := [name for name, each in spec["algorithms"].items() if each.get("optimizer") == _PROPOSED]:
         raise ValueError(
@@ -148,14 +148,14 @@ def built(
 def restore(
     race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool, after: int | None = None
 ) -> int | None:
-    """Put `race` where the study stood after a round, by default the last committed one.
+    """Restore `race` to its state after a round of the study, by default the last committed one.
 
     Returns:
-        How many runs of completed rounds are missing; None if there is no completed round.
+        The number of missing runs of completed rounds; None if there is no completed round.
 
     Raises:
-        StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
-            rounds cannot be understood, or are those of another race.
+        StudyError: If files are damaged or runs of completed rounds are missing, and that is not accepted; or if the
+            rounds are invalid or belong to another race.
         ValueError: If there is no such round.
     """
     records = study.rounds_by_file()
@@ -175,15 +175,15 @@ def restore(
 
 
 def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
-    """The race that a study's spec describes; its algorithms are their descriptions unless given.
+    """The race that a study's spec describes; its algorithms are the descriptions unless they are given.
 
     Args:
         spec: The specification.
         algorithms: The algorithms by name.
-        file: Where the specification stands, for messages.
+        file: The file of the specification, for messages.
 
     Raises:
-        StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
+        StudyError: If the study contains no race, or a setting is missing, unknown or invalid.
     """
     if "race" not in spec:
         made = {"plan": "a plan", "configure": "a configurator", "branch": "branches"}
@@ -205,10 +205,10 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
 
 @contextmanager
 def executor_or_pool(executor: Executor | None, workers: int, timeout: float | None, axis: Axis) -> Generator[Executor]:
-    """The given executor, which stays open, or worker processes of our own.
+    """The given executor, which stays open, or a new pool of worker processes.
 
-    Where runs are measured in seconds, each process keeps to a core that no other such process holds, and an
-    `OversubscriptionWarning` says if there is none for it; of executors given, that holds for `Isolated` and
+    If runs are measured in seconds, each process is pinned to a core that no other such process holds, and an
+    `OversubscriptionWarning` is issued if there is none; among given executors, this applies to `Isolated` and
     `DaskExecutor`.
     """
     timed = axis == "seconds"
@@ -222,18 +222,18 @@ def executor_or_pool(executor: Executor | None, workers: int, timeout: float | N
 
 
 def killed_runs(study: store.StudyStore, chosen: Callable[[RunKey], bool] = lambda _: True) -> set[RunKey]:
-    """The chosen runs that a study holds as killed."""
+    """The chosen runs that a study contains as killed."""
     return {key for key, outcome in study.outcomes() if outcome.reason is Reason.KILLED and chosen(key)}
 
 
 class RunMaker(NamedTuple):
-    """Makes runs and commits them.
+    """Executes runs and commits them.
 
     Attributes:
-        study: Where runs are kept.
-        executor: Where they are made.
-        again: Killed runs of the study that are to be made again.
-        retry_killed: How often one that is killed now is tried again.
+        study: The study that keeps the runs.
+        executor: The executor that runs them.
+        again: Killed runs of the study that are to be repeated.
+        retry_killed: How often a run that is killed now is retried.
     """
 
     study: store.StudyStore
@@ -242,18 +242,18 @@ class RunMaker(NamedTuple):
     retry_killed: int
 
     def has(self, key: RunKey) -> bool:
-        """Whether a run is in the study, and need not be made again."""
+        """Whether a run is in the study and need not be repeated."""
         return key in self.study and key not in self.again
 
     def make(self, tasks: Iterable[Task], until: float | None = None) -> Iterator[Run]:
-        """Execute tasks, and commit each run within a second or so; one that was killed before is replaced at once.
+        """Execute tasks and commit each run within about a second; a run that was killed before is replaced at once.
 
         Args:
-            tasks: What to run.
+            tasks: The tasks to execute.
             until: As for `polarbear.experiment.run_tasks`.
 
         Yields:
-            The runs as the study has them, without their samples: messages tell of the tries before.
+            The runs as in the study, without samples; their messages report earlier tries.
         """
         for run in run_tasks(tasks, self.executor, until=until, retry_killed=self.retry_killed):
             if run.key in self.study:

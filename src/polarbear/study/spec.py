@@ -1,4 +1,4 @@
-"""Study files: a race written down in TOML."""
+"""Study files: races specified in TOML."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from polarbear.study.suitability import first_problems, traits_and_dimension
 from polarbear.validation import Checked, parse_number, real_number
 
 GROUP = "group"
-"""What studies are divided by besides choices of their suite: groups of instances."""
+"""The name for dividing studies by groups of instances, besides the choices of their suite."""
 
 
 def _timepoint(value: Any, name: str) -> float | str:
-    """A number, or one times the dimension."""
+    """A number, or a multiple of the dimension."""
     if isinstance(value, str):
         parse_number(value, dimension=1)
         return value
@@ -58,7 +58,7 @@ class TimesSection(Section):
     """Whether the grid is even on a log or a linear scale."""
 
     def grid(self, axis: Axis, dimension: int | None) -> FloatArray:
-        """The timepoints on problems of a dimension, None if they are of several."""
+        """The timepoints on problems of the given dimension, which is None if there are several."""
         first, last = _numbers((self.first, self.last), dimension)
         return (log_times if self.spacing == "log" else linear_times)(first, last, self.count, axis)
 
@@ -104,7 +104,7 @@ class _RaceSpec(Root):
         dimensions: Collection[int] = (),
         **changed: Any,
     ) -> Race:
-        """A fresh race of these algorithms on problems of these dimensions, as described but for changed settings."""
+        """A new race of algorithms on problems of the given dimensions, as described except for changed settings."""
         settings, times = self.race.model_dump(exclude={"times"}) | changed, self.race.times
         with errors_at("race", "times"):
             dimension = next(iter(dimensions)) if len(dimensions) == 1 else None
@@ -120,7 +120,7 @@ class _RaceSpec(Root):
 
 
 class StudySpec(_RaceSpec):
-    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and if need be `[model]`, `[limits]` and `[log]`."""
+    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and optionally `[model]`, `[limits]` and `[log]`."""
 
     instances: dict[str, Any]
     """Where problem instances come from: `suite`, and that suite's own fields (`polarbear suites` lists them)."""
@@ -132,7 +132,7 @@ class StudySpec(_RaceSpec):
     """Which parameters of the optimizers are logged, and when; none without it."""
 
     def build_race(self) -> Race:
-        """A fresh race as described."""
+        """A new race as described."""
         dimensions = set[int]()
         if self.race.per_dimension:
             known = map(traits_and_dimension, first_problems(self.build_instances()))
@@ -145,17 +145,17 @@ class StudySpec(_RaceSpec):
             return problems.from_description(self.instances)
 
     def parts(self, by: Sequence[str], groups: Groups | None = None) -> dict[str, StudySpec]:
-        """The same race on each function, dimension … or group of the suite by itself.
+        """The same race separately on each function, dimension, … or group of the suite.
 
         Args:
-            by: Which of the suite's choices to divide by; see the method `parts` of suites. And ``"group"`` for groups.
+            by: The suite's choices to divide by, see the method `parts` of suites; ``"group"`` for groups.
             groups: The group of each function or instance, to divide by; see `group_instances`.
 
         Returns:
-            By names such as ``"f3-d5"``, ``"separable"`` or ``"separable-d5"``, group by group.
+            Specifications by names such as ``"f3-d5"``, ``"separable"`` or ``"separable-d5"``, group by group.
 
         Raises:
-            FieldError: If the suite cannot be divided by them; it tells the section of the study file.
+            FieldError: If the suite cannot be divided by them; the error names the section of the study file.
         """
         suite = self.build_instances()
         choices = [each for each in by if each != GROUP]
@@ -177,38 +177,38 @@ class StudySpec(_RaceSpec):
         return {name: self.model_copy(update={"instances": problems.describe(part)}) for name, part in divided.items()}
 
     def run_settings(self) -> dict[str, Any]:
-        """What `polarbear.study.race` takes for single runs: `target_precision`, `timeout`, and `watch` if they log."""
+        """Arguments of `polarbear.study.race` for single runs: `target_precision`, `timeout`, and any `watch`."""
         watch = built_watch(self.log)
         limits = self.limits.model_dump(include={"target_precision", "timeout"})
         return limits | ({"watch": watch} if watch else {})
 
 
 class RecordedSpec(_RaceSpec):
-    """What a race on recorded runs takes from a study file: `[race]` and `[model]`; all else is passed over."""
+    """The part of a study file for a race on recorded runs: `[race]` and `[model]`; all else is ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def read_spec(path: str | Path) -> StudySpec:
-    """Read and check a study file.
+    """Read and validate a study file.
 
     Raises:
-        StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range; the
+        StudyFileError: If the file does not exist or is not TOML, or a field is unknown, missing or out of range; the
             message names the field and its line.
     """
     return read_file(path, StudySpec, _checked)
 
 
 def read_parts(path: str | Path, by: Sequence[str], groups: Groups | None = None) -> dict[str, StudySpec]:
-    """Read a study file as one race for each function, dimension … or group of its suite.
+    """Read a study file as one race for each function, dimension, … or group of its suite.
 
     Args:
         path: The study file.
-        by: Which of the suite's choices to divide by, or ``"group"``; see `StudySpec.parts`.
+        by: The suite's choices to divide by, or ``"group"``; see `StudySpec.parts`.
         groups: The group of each function or instance, to divide by; `read_groups` reads it from a table.
 
     Raises:
-        StudyFileError: As `read_spec`, and if the suite has no such choice, or an instance no group.
+        StudyFileError: As for `read_spec`, or if the suite has no such choice or an instance has no group.
     """
     return read_file(
         path, StudySpec, lambda spec: {name: _checked(part) for name, part in spec.parts(by, groups).items()}
@@ -216,7 +216,7 @@ def read_parts(path: str | Path, by: Sequence[str], groups: Groups | None = None
 
 
 def _checked(spec: StudySpec) -> StudySpec:
-    """The specification, once all that it describes could be built."""
+    """The specification, after checking that everything it describes can be built."""
     spec.build_race()
     spec.build_instances()
     spec.run_settings()
@@ -224,13 +224,13 @@ def _checked(spec: StudySpec) -> StudySpec:
 
 
 def read_recorded_spec(path: str | Path) -> RecordedSpec:
-    """Read what a race on recorded runs takes from a study file; StudyFileError as for `read_spec`."""
+    """Read the part of a study file for a race on recorded runs; StudyFileError as for `read_spec`."""
     with contents(Path(path), RecordedSpec) as data:
         return RecordedSpec.model_validate(data)
 
 
 def built_watch(log: LogSection | None) -> Watch | None:
-    """What `[log]` describes, if it is there; `FieldError` if it names no moment, or a parameter twice."""
+    """The watch that `[log]` describes, if there is one; `FieldError` if it names no moment, or a parameter twice."""
     with errors_at("log"):
         return Watch(**log.model_dump()) if log else None
 
@@ -239,7 +239,7 @@ def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimi
     """The optimizers that `[[algorithms]]` describes, by name.
 
     Raises:
-        FieldError: If one of them cannot be made, or two have the same name.
+        FieldError: If one of them cannot be constructed, or two have the same name.
     """
     built: dict[str, optimizers.Optimizer] = {}
     for position, description in enumerate(descriptions):

@@ -1,6 +1,6 @@
-"""Check a study's JSON, its specification and its rounds, before any of it is used.
+"""Validation of a study's JSON, its specification and its rounds, before any of it is used.
 
-Whoever wrote the study wrote every field, so that nothing that is missing is taken for its default.
+A study is written with all its fields, so that a missing one is not replaced by its default.
 """
 
 from __future__ import annotations
@@ -178,14 +178,14 @@ _SCHEMAS: dict[str, type[Section]] = {
 
 
 def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
-    """Check the specification of a study, if it is that of a race, a plan, a configurator or of branches.
+    """Validate the specification of a study, if it is one of a race, a plan, a configurator or branches.
 
     Args:
         spec: The specification.
-        file: Where it stands, for messages.
+        file: The file that contains it, for messages.
 
     Raises:
-        polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
+        polarbear.store.StudyError: If a field is missing, unknown or invalid; the message names it.
     """
     for name, schema in _SCHEMAS.items():
         if name in spec:
@@ -200,13 +200,13 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
 
 
 def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], RaceState | None]:
-    """The rounds of a study's race, and its state after the last one; none before the first.
+    """The rounds of a study's race, and its state after the last one, None before the first.
 
     Args:
-        records: What stands in each file, in order.
+        records: The content of each file, in order.
 
     Raises:
-        polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
+        polarbear.store.StudyError: If a field is missing, unknown or invalid; the message names it.
     """
     rounds: list[Round] = []
     state: RaceState | None = None
@@ -215,7 +215,7 @@ def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], Ra
         this, before = Round.from_dict(record["round"]), state
         _check_state(where, record["state"])
         state = RaceState.from_dict(record["state"])
-        follows = state.round == 1 + (before.round if before else 0)  # a damaged round may lie between
+        follows = state.round == 1 + (before.round if before else 0)  # a damaged round may be missing in between
         if this.number != state.round:
             raise _unusable(where, f"round.number is {this.number} and state.round {state.round}")
         if follows and (faults := disagreements(this, before, state)):
@@ -239,7 +239,7 @@ def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> 
 
 
 def _check_state(where: Path, state: dict[str, Any]) -> None:
-    """Whether the arrays have the sizes that they need, and only algorithms of the race are named."""
+    """Check that the arrays have the required sizes and only algorithms of the race are named."""
     names = set(state["algorithms"])
     entries = state["timepoints"] * len(names) ** 2
     strangers = {

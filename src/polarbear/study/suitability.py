@@ -1,4 +1,4 @@
-"""Check that problems suit the optimizers before anything runs."""
+"""Checks, before anything runs, that problems suit the optimizers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from polarbear.problems.suite import PROBLEMS
 from polarbear.protocols import identity_of
 
 MOST_BUILT = 100
-"""Most problems that are built for a check."""
+"""Maximum number of problems that are built for a check."""
 DRAWS = 16
-"""Problems of an endless stream that are checked."""
+"""Number of problems of an endless stream that are checked."""
 
 
 class Unsuitable(FieldError):  # noqa: N818 - states what happened
@@ -25,7 +25,7 @@ class Unsuitable(FieldError):  # noqa: N818 - states what happened
 
     Attributes:
         message: What does not suit what, or what is missing.
-        algorithm: The name of the optimizer that is at fault; empty if a problem is.
+        algorithm: The name of the optimizer at fault; empty if a problem is.
     """
 
     def __init__(self, message: str, algorithm: str = "", where: FieldPath = ()) -> None:
@@ -37,20 +37,20 @@ class Unsuitable(FieldError):  # noqa: N818 - states what happened
 
 
 def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.ProblemSpec]) -> None:
-    """Refuse optimizers that do not take the problems they are to run on, or whose package is not installed.
+    """Refuse optimizers that do not suit the problems they are to run on, or whose package is not installed.
 
-    Only optimizers that are `optimizers.Particular` are asked. Of problems of one function the one of the fewest
-    variables is built, unless its specification has `traits`; a suite of polarbear's own has the same ones throughout,
-    and counts as one function. Of each stream of variations one is built in any case. A problem that cannot be built
-    here is passed over: its runs tell.
+    Only optimizers that are `optimizers.Particular` are asked. Of the problems with the same function, the one with the
+    fewest variables is built, unless its specification has `traits`; each of polarbear's own suites has the same traits
+    throughout and counts as one function. One problem of each stream of variations is built in any case. A problem that
+    cannot be built here is skipped: its runs will report it.
 
     Args:
         entrants: Optimizers by name.
         listed: The problems' specifications.
 
     Raises:
-        Unsuitable: If an optimizer refuses a problem, a problem cannot be varied as asked for, or an optimizer or a
-            suite needs a package that is missing.
+        Unsuitable: If an optimizer refuses a problem, a problem cannot be varied as requested, or an optimizer or a
+            suite needs a missing package.
     """
     for name, optimizer in entrants.items():
         _check_installed(optimizer, name, name)
@@ -73,7 +73,7 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
 
 
 def _kind(problem: problems.ProblemSpec) -> tuple[Any, ...]:
-    """What problems share whose traits are the same."""
+    """A key shared by problems with the same traits."""
     if isinstance(problem, problems.Variation):
         return problems.Variation, problem.stream.problem.name, problem.stream.label
     identity = identity_of(problem)
@@ -82,10 +82,10 @@ def _kind(problem: problems.ProblemSpec) -> tuple[Any, ...]:
 
 
 def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float | None, watch: Watch | None) -> None:
-    """Refuse a target precision, or a log of targets, for problems whose optimum is not known.
+    """Refuse a target precision, or a log of targets, for problems whose optimum is unknown.
 
-    Of specifications that do not tell, one of each function is built, of the smallest dimension. A problem that cannot
-    be built here is passed over: its runs tell.
+    Of specifications that do not state it, one per function is built, with the smallest dimension. A problem that
+    cannot be built here is skipped: its runs will report it.
 
     Raises:
         Unsuitable: If there is such a problem; the message begins with the setting.
@@ -102,7 +102,7 @@ def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float
 
 
 def _without_optimum(listed: Sequence[problems.ProblemSpec]) -> str:
-    """The name of a problem whose optimum is not known, or nothing."""
+    """The name of a problem whose optimum is unknown; empty if there is none."""
     silent: dict[tuple[str, str], tuple[int, problems.ProblemSpec]] = {}
     for problem in listed:
         if hasattr(problem, "optimum"):
@@ -119,7 +119,7 @@ def _without_optimum(listed: Sequence[problems.ProblemSpec]) -> str:
 def _unknown(problem: problems.ProblemSpec) -> bool:
     try:
         optimum = problem.build().optimum
-    except Exception:  # noqa: BLE001 - an outcome of its runs, and maybe of this machine alone
+    except Exception:  # noqa: BLE001 - its runs will report it, and it may be due to this machine only
         return False
     return optimum is None or not math.isfinite(optimum)
 
@@ -141,15 +141,15 @@ def _check_installed(named: object, name: str, algorithm: str = "") -> None:
 
 
 def traits_and_dimension(problem: Any) -> tuple[problems.Traits, int] | None:
-    """A problem's traits and dimension, of its specification or of the built problem; None if it cannot be built.
+    """A problem's traits and dimension, from its specification or the built problem; None if it cannot be built.
 
     Raises:
-        Unsuitable: If a variation does not suit its problem, or that needs a package that is missing.
+        Unsuitable: If a variation does not suit its problem, or the problem needs a missing package.
     """
     try:
         known = problem if isinstance(getattr(problem, "traits", None), problems.Traits) else problem.build()
         return problems.traits_of(known), int(known.dimension)
-    except Exception as error:  # an outcome of its runs, and maybe of this machine alone
+    except Exception as error:  # its runs will report it, and it may be due to this machine only
         if isinstance(problem, problems.Variation) and isinstance(error, (ValueError, ExtraMissing)):
             raise Unsuitable(f"{problem.name} cannot be made: {error}") from error
         return None

@@ -1,4 +1,4 @@
-"""How far a plan is: runs counted by algorithm, and by how they failed."""
+"""The progress of a plan: runs counted by algorithm, and by how they failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polarbear.quantities import plural
 from polarbear.records import Outcome, RunKey
 
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d.,]*(?:e[+-]?\d+)?(?!\w)")
-"""A number in a message; digits within a name are none."""
+"""A number in a message; digits within a name do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Failures:
     """Runs of one algorithm that ended in the same way.
 
     Attributes:
-        algorithm: Whose runs.
+        algorithm: The runs' algorithm.
         reason: Why they ended: failed, timed out or killed.
-        kind: The exception's type, or the message of those without one.
-        count: How many.
-        example: One of them.
-        message: Its message; of one without any, how far it came.
-        traceback: Its exception's traceback, if it has one.
+        kind: The exception's type, or the message if there was no exception.
+        count: Number of runs.
+        example: The key of one of them.
+        message: The example's message, or how far it got if it has none.
+        traceback: The traceback of the example's exception, if there was one.
     """
 
     algorithm: str
@@ -48,10 +48,10 @@ class Remarks:
     """Runs of one algorithm that are ok and carry the same message, such as what could not be logged.
 
     Attributes:
-        algorithm: Whose runs.
-        count: How many.
-        example: One of them.
-        message: Its message; those of the others differ in numbers at most.
+        algorithm: The runs' algorithm.
+        count: Number of runs.
+        example: The key of one of them.
+        message: The example's message; those of the others differ at most in numbers.
     """
 
     algorithm: str
@@ -72,17 +72,17 @@ def _an_example(alike: Failures | Remarks) -> str:
 
 
 def message_of(outcome: Outcome) -> str:
-    """What an outcome says; if it says nothing, how far the run came."""
+    """The message of an outcome, or how far the run got if there is none."""
     return outcome.message or f"after {outcome.seconds:.3g} s and {plural(outcome.evaluations, 'evaluation')}"
 
 
 def remarks_of(outcomes: Iterable[tuple[RunKey, Outcome]]) -> tuple[Remarks, ...]:
-    """Messages of runs that are ok, the most frequent first; messages that differ in numbers alone count as one."""
+    """Messages of runs that are ok, the most frequent first; messages that differ only in numbers count as one."""
     return Tally(outcomes).remarks()
 
 
 def remark_lines(remarks: Sequence[Remarks]) -> list[str]:
-    """Remarks for people; no line if there are none."""
+    """Remarks as lines of text; no line if there are none."""
     count = sum(alike.count for alike in remarks)
     carry = "1 run is ok and carries a message:" if count == 1 else f"{count:,} runs are ok and carry a message:"
     return [carry, *(f"  {alike}" for alike in remarks)] if remarks else []
@@ -90,13 +90,13 @@ def remark_lines(remarks: Sequence[Remarks]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmRuns:
-    """What was run of an algorithm.
+    """The runs of one algorithm.
 
     Attributes:
-        runs: How many runs are in the study.
-        evaluations: Evaluations they spent.
-        seconds: Seconds they took, added up.
-        failed: How many of them failed, timed out or were killed.
+        runs: Number of runs in the study.
+        evaluations: Number of evaluations spent.
+        seconds: Total duration in seconds.
+        failed: Number of runs that failed, timed out or were killed.
     """
 
     runs: int = 0
@@ -107,20 +107,20 @@ class AlgorithmRuns:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """How far a plan is, and the outcomes of its runs.
+    """The progress of a plan, and the outcomes of its runs.
 
     Attributes:
         path: The study's directory.
-        total: Runs of the plan; None if the study holds none, or does not tell.
-        ran: Runs executed by this call.
-        seconds: Wall-clock seconds this call took.
-        algorithms: What was run of each algorithm.
-        failures: Runs that failed, timed out or were killed, those alike together.
-        invalid: Runs during which the objective returned NaN.
+        total: Number of runs of the plan; None if the study contains no plan or does not say.
+        ran: Number of runs executed by this call.
+        seconds: Wall-clock seconds that this call took.
+        algorithms: The runs of each algorithm.
+        failures: Runs that failed, timed out or were killed, grouped by similarity.
+        invalid: Number of runs during which the objective returned NaN.
         damaged: Files that cannot be read, and why; their runs are left out.
-        remarks: Messages of runs that are ok, those alike together.
-        unknown_total: Why `total` is not known although there is a plan; empty otherwise.
-        stopped: Why this call stopped before all runs of the plan were in; empty if it did not.
+        remarks: Messages of runs that are ok, grouped by similarity.
+        unknown_total: Why `total` is unknown although there is a plan; empty otherwise.
+        stopped: Why this call stopped before all runs of the plan had finished; empty if it did not.
     """
 
     path: Path
@@ -137,17 +137,17 @@ class PlanSummary:
 
     @property
     def there(self) -> int:
-        """How many runs the study holds."""
+        """Number of runs in the study."""
         return sum(runs.runs for runs in self.algorithms.values())
 
     @property
     def failed(self) -> int:
-        """Runs that failed, timed out or were killed."""
+        """Number of runs that failed, timed out or were killed."""
         return sum(runs.failed for runs in self.algorithms.values())
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of all runs in the study."""
+        """Number of evaluations of all runs in the study."""
         return sum(runs.evaluations for runs in self.algorithms.values())
 
     @property
@@ -156,7 +156,7 @@ class PlanSummary:
         return self.total is not None and self.there >= self.total
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The summary as plain values for JSON."""
         return {
             "study": str(self.path),
             "finished": self.finished,
@@ -189,10 +189,10 @@ class PlanSummary:
 
 
 class Tally:
-    """Counts runs as they come in.
+    """Counts runs as they finish.
 
     Args:
-        outcomes: Runs to begin with.
+        outcomes: Outcomes of runs to begin with.
     """
 
     def __init__(self, outcomes: Iterable[tuple[RunKey, Outcome]] = ()) -> None:
@@ -236,7 +236,7 @@ class Tally:
     def summary(
         self, study: store.StudyStore, algorithms: Iterable[str], total: int | None, **settings: Any
     ) -> PlanSummary:
-        """What was counted; `settings` are the other fields."""
+        """A summary of the counted runs; `settings` are the other fields."""
         names = dict.fromkeys([*algorithms, *sorted(self._algorithms)])
         failures = tuple(
             Failures(*alike, count, key, message_of(outcome), outcome.traceback)

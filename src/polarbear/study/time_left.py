@@ -1,4 +1,4 @@
-"""How long the rest of a plan takes, judged by the runs so far."""
+"""The remaining time of a plan, estimated from the runs so far."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from polarbear.study.costs import remaining_runs
 from polarbear.study.plan import Plan
 
 _FIRST_WORD = 1.0
-"""Seconds before anything is estimated."""
+"""Seconds before the first estimate."""
 
 
 class TimeLeft:
-    """Estimates how long the rest of a plan takes.
+    """Estimates the remaining time of a plan.
 
-    Runs of one algorithm on problems of one dimension are assumed to last equally long on average. Where none is in
-    yet, the whole budget counts, at the algorithm's seconds per evaluation in the nearest dimension.
+    Runs of one algorithm on problems of one dimension are assumed to take equally long on average. While none has
+    finished, the whole budget counts, at the algorithm's seconds per evaluation in the nearest dimension.
 
     Args:
-        plan: What is run.
-        clock: Tells seconds.
+        plan: The plan.
+        clock: A function that returns the time in seconds.
     """
 
     def __init__(self, plan: Plan, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,7 +38,7 @@ class TimeLeft:
         self._began = self._last = clock()
 
     def known(self, key: RunKey, outcome: Outcome) -> None:
-        """A run that was there before."""
+        """Count a run that existed before."""
         cell = key.algorithm, self._dimension[key.instance]
         self._runs[cell] += 1
         self._seconds[cell] += outcome.seconds
@@ -46,18 +46,18 @@ class TimeLeft:
         self._left[cell] -= 1
 
     def finished(self, run: Run) -> None:
-        """A run that was executed now."""
+        """Count a run that was executed now."""
         self.known(run.key, run.outcome)
         self._busy += run.outcome.seconds
         self._last = self._clock()
 
     def unheard(self) -> tuple[str, ...]:
-        """Algorithms with runs to come and none in yet: until there are none, nothing can be estimated."""
+        """Algorithms with remaining runs and no finished one; as long as there are any, nothing can be estimated."""
         heard = {name for name, _ in self._runs}
         return tuple(dict.fromkeys(name for (name, _), runs in self._left.items() if runs and name not in heard))
 
     def seconds(self) -> float | None:
-        """Wall-clock seconds until the end; None while they cannot be estimated."""
+        """Remaining wall-clock seconds; None while they cannot be estimated."""
         elapsed = self._last - self._began
         if self.unheard() or not self._busy or elapsed < _FIRST_WORD:
             return None
@@ -65,7 +65,7 @@ class TimeLeft:
         return max(0.0, work * elapsed / self._busy - (self._clock() - self._last))
 
     def _each(self, cell: tuple[str, int]) -> float:
-        """Seconds a run takes in a worker."""
+        """Seconds that a run takes in a worker."""
         if runs := self._runs[cell]:
             return self._seconds[cell] / runs
         algorithm, dimension = cell

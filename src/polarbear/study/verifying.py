@@ -1,4 +1,4 @@
-"""Verify that a study is as it was written, and save what can be saved if it is not."""
+"""Verification that a study is as it was written, and recovery of what can be saved if it is not."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from polarbear.study.stored import check_spec, read_rounds
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found in a study.
+    """The result of verifying a study.
 
     Attributes:
-        study: Its directory.
-        version: The version of its format; 0 if its ``study.json`` does not tell.
-        runs: Runs that can be read.
-        parts: Files that hold them.
-        rounds: Rounds of a race that can be read.
+        study: The study's directory.
+        version: The version of its format; 0 if its ``study.json`` does not say.
+        runs: Number of readable runs.
+        parts: Number of files that contain them.
+        rounds: Number of readable rounds of a race.
         damaged: Files that are damaged, missing or foreign; those that were given up before are `accepted`.
-        faults: What is wrong though all files are as they were written.
+        faults: What is wrong although all files are as they were written.
     """
 
     study: Path
@@ -39,12 +39,12 @@ class Verification:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong that was not accepted before."""
+        """Whether nothing is wrong except damage accepted before."""
         return not self.faults and all(damage.accepted for damage in self.damaged)
 
     @property
     def advice(self) -> str:
-        """What to do; empty if there is nothing to do."""
+        """Advice on what to do; empty if there is nothing to do."""
         quoted = shlex.quote(str(self.study))
         if not all(damage.accepted for damage in self.damaged):
             return (
@@ -63,7 +63,7 @@ class Verification:
         return ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The verification as plain values for JSON."""
         return {
             "study": str(self.study),
             "sound": self.sound,
@@ -92,14 +92,14 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
     """Read and check every file of a study, also while another process writes to it.
 
     Args:
-        path: Its directory, or its URL.
-        accept_damage: Before that, take the study as it is, for good: see `polarbear.store.open`.
+        path: The study's directory or URL.
+        accept_damage: Whether to first accept the study permanently as it is: see `polarbear.store.open`.
 
     Raises:
         polarbear.store.StudyNotFound: If there is no study.
-        polarbear.store.StudyLocked: If `accept_damage` and another process writes to it.
-        polarbear.store.StudyError: If `accept_damage` and its ``study.json`` cannot be understood.
-        OSError: If it cannot be reached, or written to if `accept_damage`.
+        polarbear.store.StudyLocked: With `accept_damage`, if another process writes to it.
+        polarbear.store.StudyError: With `accept_damage`, if its ``study.json`` is invalid.
+        OSError: If it cannot be reached or, with `accept_damage`, written to.
     """
     path = store.place(path)
     if accept_damage:
@@ -127,7 +127,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
 
 
 def _count_runs(contents: Contents) -> int:
-    """Read every run; files that cannot be read are among the damaged ones afterwards."""
+    """Read every run and return their number; unreadable files are among the damaged ones afterwards."""
     while True:
         try:
             return sum(len(contents.runs_of(part)) for part in contents.index.by_part())
@@ -136,7 +136,7 @@ def _count_runs(contents: Contents) -> int:
 
 
 def _faults(path: Path, contents: Contents) -> Iterator[str]:
-    """What does not fit together although every file is as it was written."""
+    """Inconsistencies although every file is as it was written."""
     try:
         check_spec(contents.spec, path / SPEC)
         if "race" not in contents.spec:

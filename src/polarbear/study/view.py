@@ -1,4 +1,4 @@
-"""Load a study, finished or running, without touching it."""
+"""Loading of a study, finished or running, without changing it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from polarbear.study.summary import Remarks, remarks_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyView:
-    """A study as it stands after its last committed round, or an earlier one.
+    """A study after its last committed round, or an earlier one.
 
     Attributes:
         path: The study's directory.
-        spec: What was asked: the race, its instances, algorithms and limits.
-        result: What was found.
+        spec: The specification: the race, its instances, algorithms and limits.
+        result: The result of the race.
         failures: Runs that failed, timed out or were killed.
         invalid: Runs during which the objective returned NaN.
         damaged: Files that cannot be read, and why; their runs are left out.
-        remarks: Messages of runs that are ok, those alike together.
+        remarks: Messages of runs that are ok, grouped by similarity.
     """
 
     path: Path
@@ -43,10 +43,10 @@ def load(path: str | Path, *, after: int | None = None) -> StudyView:
 
     Args:
         path: The study.
-        after: The round, counted from 1, after which its race is looked at; default the last.
+        after: The round, counted from 1, after which the race is shown; default the last.
 
     Raises:
-        polarbear.store.StudyError: If there is no study at `path`, or its spec or rounds cannot be used.
+        polarbear.store.StudyError: If there is no study at `path`, or its spec or rounds are unusable.
         ValueError: If there is no such round.
     """
     with store.open(path) as study:
@@ -58,7 +58,7 @@ def load(path: str | Path, *, after: int | None = None) -> StudyView:
 
 
 def view_of(path: str | Path, result: RaceResult) -> StudyView:
-    """A study whose race has just ended, with its result; what `load` returns, without inferring it again.
+    """A study whose race has just ended, with its result; the same as by `load`, without repeating the inference.
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`.

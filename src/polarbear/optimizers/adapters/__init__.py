@@ -1,4 +1,4 @@
-"""Optimizers of other libraries, one file for each; importing this package declares all of them."""
+"""Adapters of other libraries' optimizers, one file per library; importing this package declares all of them."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Optimizers of libraries that have loops of their own and call the objective back, restarted endlessly."""
+"""Optimizers of libraries that run their own loop and call the objective back, restarted endlessly."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from polarbear.records import FloatArray
 
 
 class Breakdown(Exception):  # noqa: N818 - the end of a start
-    """A search evaluates a point that is NaN, as it may after differences of huge values."""
+    """Raised when a search evaluates a point with NaN, as can happen after differences of huge values."""
 
 
 class Callback:
-    """A problem of one objective as a library calls it; a point's value and constraint values are one evaluation.
+    """A problem of one objective as a library calls it; a point's value and constraint values cost one evaluation.
 
-    It recommends the best point evaluated.
+    The best point evaluated is offered as the recommendation.
 
     Args:
         problem: The problem.
-        constrained: Whether the library takes constraints.
+        constrained: Whether the library accepts constraints.
 
     Attributes:
-        constraints: Number of constraints; 0 if the library takes none.
+        constraints: Number of constraints; 0 if the library accepts none.
         evaluations: Number of evaluations.
         point: (d,) the point of the lowest value; the box's centre while no value is below +inf.
-        curvature: What the best start has learned of the inverse Hessian; None where the library learns none.
+        curvature: The inverse Hessian learned in the best start; None where the library learns none.
     """
 
     def __init__(self, problem: Objective, *, constrained: bool) -> None:
@@ -53,11 +53,11 @@ class Callback:
         """Evaluate a point (d,).
 
         Raises:
-            Breakdown: If it is NaN.
+            Breakdown: If the point contains NaN.
         """
         try:
             value: float = self._problem(x)
-        except ValueError:  # the answer of a problem to NaN
+        except ValueError:  # how a problem rejects NaN
             if np.isnan(x).any():
                 raise Breakdown from None
             raise
@@ -67,14 +67,14 @@ class Callback:
         return value
 
     def __call__(self, x: FloatArray) -> float:
-        """The value at a point (d,), evaluated unless it was for its constraint values."""
+        """The value at a point (d,), evaluated unless it already was for its constraint values."""
         if self._constraint_values is None:
             return self.evaluate(x)
         key = np.array(x, dtype=np.float64).tobytes()
         return self._values.pop(key) if key in self._values else self._evaluate_both(key, x)
 
     def violations(self, x: FloatArray) -> FloatArray:
-        """(c,) the constraint values at a point (d,), finite; evaluated unless it was before."""
+        """(c,) the constraint values at a point (d,), made finite; the point is evaluated unless it already was."""
         key = np.array(x, dtype=np.float64).tobytes()
         if key not in self._violations:
             self._values[key] = self._evaluate_both(key, x)
@@ -95,39 +95,39 @@ def _forget(remembered: dict[bytes, Any], size: int) -> None:
 
 
 class Restarted(SingleObjective, ABC):
-    """A library's search that is started again whenever it stops, if `restarts` is true."""
+    """A library's search that is restarted whenever it stops, if `restarts` is true."""
 
     switch_cost: ClassVar[str] = "all"
-    """Of a switch to itself: the first start begins anew, though not without what it is given."""
+    """Evaluations lost in a switch to equal settings: the search starts anew, though from the given warm start."""
 
     restarts: bool
 
     @property
     def constrained(self) -> bool:
-        """Whether the library is given the problem's constraints."""
+        """Whether the problem's constraints are passed to the library."""
         return False
 
     @property
     def deterministic(self) -> bool:
-        """Whether every start is the same, so that there is one only."""
+        """Whether all starts are identical, so that there is only one."""
         return False
 
     @abstractmethod
     def _search(
         self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
     ) -> None:
-        """Make one start, if given from what another optimizer has left; a `Breakdown` ends it."""
+        """Run one start, from another optimizer's warm start if given; a `Breakdown` ends it."""
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Minimize until the problem stops it; without restarts, until the search stops; errors as of `run_from`."""
+        """Minimize until the problem stops the run or, without restarts, the search stops; raises as `run_from`."""
         self.run_from(problem, rng, None)
 
     def run_from(self, problem: Objective, rng: np.random.Generator, start: WarmStart | None) -> None:
-        """The same, where the first start begins with what another optimizer has left.
+        """Minimize as when called, but with a first start that begins from another optimizer's warm start.
 
         Raises:
-            ImportError: If a package is not installed.
-            ValueError: If the optimizer does not take the problem.
+            ImportError: If a required package is not installed.
+            ValueError: If the optimizer refuses the problem.
             RuntimeError: If the library fails.
         """
         check_suitable(self, problem)

@@ -1,17 +1,17 @@
-"""CMA-ES of N. Hansen's package `cma` (pycma), each start as by its `fmin2`.
+"""The CMA-ES of N. Hansen's package `cma` (pycma), with each start as in its `fmin2`.
 
 How `cma` 4.5 is used:
 
-- It works in the problem's coordinates; initial standard deviations are proportional to the box's widths, by its
+- It works in the problem's coordinates. The initial standard deviations are proportional to the box's widths, by its
   option `CMA_stds`, so that its step size is in box widths.
-- Its normal numbers come from a random state of their own. Some of its modules also call functions of `numpy.random`
-  by name: during `ask` and `tell` these are bound to another state of its own, so that nobody else's draws change.
-- Its restarts are ours, as `fmin2` would make them: they never end and draw from the run's generator. As there,
-  options that follow from the population size keep the values of the first start.
-- It does not support one variable: then there is a second one, which the problem does not see.
+- It draws normal numbers from a separate random state. Some of its modules also call functions of `numpy.random` by
+  name: during `ask` and `tell` these are bound to another state of its own, so that nobody else's draws change.
+- Restarts are done here, as in `fmin2` except that they never end and draw from the run's generator. As there, options
+  that follow from the population size keep the values of the first start.
+- It does not support a single variable: then a second one is added, which the problem does not see.
 - Constraints are handled by its `ConstrainedFitnessAL`, an augmented Lagrangian (Atamna, Auger and Hansen, 2017, as
-  changed in `cma`), one for all starts, as in its `fmin_con2`. Value and constraints of a point are one evaluation.
-- It writes no files and prints nothing, and reads no file of signals. NumPy's warnings are silenced in it: infinite and
+  changed in `cma`), shared by all starts, as in its `fmin_con2`. A point's value and constraints cost one evaluation.
+- It writes no files, prints nothing, and reads no signals file. NumPy's warnings are silenced within it: infinite and
   equal values make it divide by zero.
 """
 
@@ -45,7 +45,7 @@ STEP_SIZES = {
     "TPA": "CMAAdaptSigmaTPA",
     "NONE": False,
 }
-"""The step-size adaptations, with `cma`'s classes; DEFAULT is TPA from 300 variables on, else CSA."""
+"""The step-size adaptations and their classes in `cma`; DEFAULT is TPA from 300 variables on, otherwise CSA."""
 
 OPTIONS = (
     "CMA_active", "CMA_active_injected", "CMA_cmean", "CMA_const_trace", "CMA_diagonal", "CMA_diagonal_decoding",
@@ -66,11 +66,11 @@ RESERVED = (
     "is_feasible", "fixed_variables", "scaling_of_variables", "transformation", "typical_x", "CMA_eigenmethod",
     "CMA_sampler", "CMA_sampler_options", "vv",
 )  # fmt: skip
-"""The other options: the arguments of `PyCMA` or the problem set them, or they hold functions."""
+"""The remaining options: they are set by `PyCMA`'s arguments or the problem, or they hold functions."""
 
 
 class _Box:
-    """The problem's box as `cma` sees it: a single variable has a second one beside it, from 0 to 1.
+    """The problem's box as `cma` sees it: a single variable is joined by a second one, from 0 to 1.
 
     Attributes:
         lower: (d,) lower bounds, or (2,).
@@ -87,7 +87,7 @@ class _Box:
 
 
 _FIRST_MEAN, _GENERATION, _NOISE, _LAST_MEAN = range(4)
-"""What is evaluated: the first mean (elitist), a generation, some of its points again, the last mean."""
+"""What is being evaluated: the first mean (elitist), a generation, some of its points again, or the last mean."""
 
 
 class _Answer:
@@ -104,23 +104,23 @@ class _Answer:
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
-    """A run's progress.
+    """The state of a run.
 
     Attributes:
         box: The box as `cma` sees it.
-        rng: The source of restarts.
+        rng: The random generator for restarts.
         restarts: The settings of the current start.
-        other: What `cma` draws from when it calls NumPy's global functions.
+        other: The random state that replaces NumPy's global functions within `cma`.
         settings: The options of the next start.
-        longest: Generations of a start without a limit of its own.
+        longest: Maximum number of generations of a start without a limit of its own.
         lagrangian: `cma`'s augmented Lagrangian, if there are constraints.
-        answer: What the Lagrangian evaluates.
-        es: `cma`'s strategy.
-        stage: What is evaluated.
+        answer: The value and constraint values that the Lagrangian reads.
+        es: `cma`'s evolution strategy.
+        stage: The current stage, which determines what is evaluated.
         points: The points of the stage, in `cma`'s box.
-        fitness: The value of each point of a generation, NaN where it is not known yet.
-        pending: Indices of the points of a generation that are evaluated now.
-        generations: How many generations there were.
+        fitness: The value of each point of a generation, NaN where it is not yet known.
+        pending: Indices of the points of a generation that are being evaluated.
+        generations: Number of completed generations.
     """
 
     box: _Box
@@ -149,22 +149,21 @@ class _State(State):
 class PyCMA(Distributed[_State], SingleObjective):
     """CMA-ES of the package `cma`, from uniformly random points of the box, restarted with larger populations.
 
-    Variables that the problem says are integers are rounded, with `cma`'s lower bounds on their standard deviations
-    and its centring (Marty et al., 2024). All points are in the box. With constraints it minimizes `cma`'s augmented
-    Lagrangian, whose coefficients follow from each generation's best point; its recommendation may violate them a
-    little.
+    Integer variables are rounded, with `cma`'s lower bounds on their standard deviations and its centring (Marty et
+    al., 2024). All points lie in the box. With constraints it minimizes `cma`'s augmented Lagrangian, whose
+    coefficients follow from each generation's best point; the recommendation may slightly violate the constraints.
 
     Attributes:
-        restart_strategy: What follows a start that has ended: IPOP starts again with twice the population, BIPOP with
-            a large or a small one, RESTART with the same; STOP ends the run. See `Restarts`.
+        restart_strategy: What follows the end of a start: IPOP restarts with twice the population, BIPOP with a large
+            or a small one, RESTART with the same one; STOP ends the run. See `Restarts`.
         step_size_adaptation: One of `STEP_SIZES`.
-        relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
-        population_size: Points per generation, from 3; by default 4 + ⌊3 ln d⌋.
+        relative_sigma0: The initial step size as a fraction of the box's width in each variable.
+        population_size: Points per generation, at least 3; by default 4 + ⌊3 ln d⌋.
         noise_evaluations: With noise handling, the maximum number of evaluations whose median is a point's value.
-        noise_handling: Whether some points are evaluated again, to measure the noise in their ranks and to raise the
-            step size if there is any (UH-CMA-ES; Hansen et al., 2009, as changed in `cma`).
+        noise_handling: Whether some points are reevaluated to measure the noise in their ranks and to raise the step
+            size in response (UH-CMA-ES; Hansen et al., 2009, as changed in `cma`).
         options: Options of `cma` by their names there, see `OPTIONS`; strings may be expressions in N and popsize.
-        name: Its name; by default "pycma", and the fields that differ from their defaults.
+        name: The optimizer's name; by default "pycma" and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -207,7 +206,7 @@ class PyCMA(Distributed[_State], SingleObjective):
     def _warm(self, state: _State, start: WarmStart) -> None:
         mean, step_size, covariance = distribution_of(start, state.space)
         deviations = np.sqrt(covariance.diagonal())
-        if len(state.box.lower) > len(mean):  # the second of a single variable
+        if len(state.box.lower) > len(mean):  # the second variable beside a single one
             mean, deviations = np.append(mean, 0.5), np.append(deviations, 1.0)
         widths = state.box.upper - state.box.lower
         settings = state.settings | {"CMA_stds": widths * deviations}
@@ -215,12 +214,12 @@ class PyCMA(Distributed[_State], SingleObjective):
             self._start(state, (np.clip(mean, state.box.lower, state.box.upper), step_size, settings))
 
     def reseed(self, state: _State, rng: np.random.Generator) -> None:
-        """Seed both random states of `cma` anew; the generation that it has asked for stays."""
+        """Reseed both random states of `cma`; the generation already asked for stays as it is."""
         state.settings["randn"].__self__.seed(int(rng.integers(2**32)))
         state.other.seed(int(rng.integers(2**32)))
 
     def _start(self, state: _State, begin: tuple[FloatArray, float, dict[str, Any]] | None = None) -> None:
-        """Begin a start of `cma` as `fmin2` does, or with a mean, step size and options."""
+        """Begin a start of `cma` as `fmin2` does, or with a given mean, step size and options."""
         cma = optional(*self.requires, "this optimizer")
         if begin is None:
             x0 = state.rng.uniform(state.box.lower, state.box.upper)
@@ -238,7 +237,7 @@ class PyCMA(Distributed[_State], SingleObjective):
             self._advance(state)
 
     def _advance(self, state: _State) -> None:
-        """To the next generation, or if `cma` stops to the evaluation of its mean and the next start."""
+        """Go on to the next generation or, if `cma` stops, to the evaluation of its mean and then the next start."""
         es = state.es
         if not es.stop():
             _sample(state)
@@ -277,7 +276,7 @@ class PyCMA(Distributed[_State], SingleObjective):
             else:
                 _take_mean(state, fitness[0])
             if state.lagrangian is not None and state.stage in (_GENERATION, _NOISE):
-                with warnings.catch_warnings():  # about equal values and coefficients not set yet
+                with warnings.catch_warnings():  # about equal values and coefficients that are not set yet
                     warnings.simplefilter("ignore")
                     state.lagrangian.update(state.es)
             self._advance(state)
@@ -286,13 +285,13 @@ class PyCMA(Distributed[_State], SingleObjective):
         return _distribution(hasattr(state.es.adapt_sigma, "ps"))
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
-        """The functions of `Distribution.readers`, and ``generations``."""
+        """The readers of `Distribution.readers`, and ``generations``."""
         readers = super().diagnostics(state)
         readers["generations"] = lambda state: float(state.generations)
         return readers
 
     def settings(self, box: _Box) -> dict[str, Any]:
-        """`cma`'s options in a box."""
+        """`cma`'s options for a box."""
         cma = optional(*self.requires, "this optimizer")
         adaptation = STEP_SIZES[self.step_size_adaptation]
         options: dict[str, Any] = {
@@ -310,12 +309,12 @@ class PyCMA(Distributed[_State], SingleObjective):
 
 
 _DRAWS = ("rand", "randn", "randint", "uniform", "seed")
-"""The functions of `numpy.random` that `cma` calls."""
+"""The functions of `numpy.random` that `cma` calls by name."""
 
 
 @contextmanager
 def _own_draws(state: np.random.RandomState) -> Generator[None]:
-    """NumPy gives no warnings, and its global functions draw from `state`."""
+    """A context in which NumPy issues no warnings and its global functions draw from `state`."""
     functions = cast("dict[str, Any]", vars(np.random))
     before = {name: functions[name] for name in _DRAWS}
     functions.update({name: getattr(state, name) for name in _DRAWS})
@@ -327,7 +326,7 @@ def _own_draws(state: np.random.RandomState) -> Generator[None]:
 
 
 def _lagrangian(cma: Any, answer: _Answer, dimension: int) -> Any:
-    """The augmented Lagrangian of a problem with constraints, without a log, for which `cma` creates a folder."""
+    """The augmented Lagrangian of a problem with constraints, without the log, for which `cma` creates a folder."""
 
     class Quiet(cma.constraints_handler.AugmentedLagrangian):
         def _init_(self) -> None:
@@ -340,7 +339,7 @@ def _lagrangian(cma: Any, answer: _Answer, dimension: int) -> Any:
 
 
 def _use_stable_keys(es: Any) -> None:
-    """Have `cma` look points up by keys that are the same in every process, unlike Python's hashes of bytes."""
+    """Make `cma` look up points by keys that are the same in every process, unlike Python's hashes of bytes."""
     archives = ("sent_solutions", "archive", "_injected_solutions_archive", "_round_integer_variables.archive")
     for archive in attrgetter(*archives)(es):
         if hasattr(archive, "key"):
@@ -361,12 +360,12 @@ def _mean(es: Any) -> FloatArray:
 
 
 def _repeats(state: _State) -> int:
-    """How often each point is evaluated."""
+    """Number of evaluations per point."""
     return int(state.es.noise_handler.evaluations) if state.stage in (_GENERATION, _NOISE) else 1
 
 
 def _fitness(state: _State, values: list[float]) -> list[float]:
-    """What `cma` minimizes, for each point: a value, or the augmented Lagrangian; the median of repetitions."""
+    """What `cma` minimizes at each point: the value or the augmented Lagrangian, and the median over reevaluations."""
     if state.lagrangian is not None and state.asked is not None:
         for row, violations in enumerate(clip_values(state.constraints).tolist()):
             state.answer.value, state.answer.violations = values[row], violations
@@ -378,7 +377,7 @@ def _fitness(state: _State, values: list[float]) -> list[float]:
 
 
 def _sample(state: _State) -> None:
-    """Sample a generation, as by `cma`'s method `ask_and_eval`."""
+    """Sample a generation as `cma`'s method `ask_and_eval` does."""
     es, mirrors = state.es, 0
     if es.opts["CMA_mirrormethod"] == 1:
         mirrors = importlib.import_module("cma.utilities.math").Mh.sround(es.sp.lam_mirr)
@@ -390,9 +389,9 @@ def _sample(state: _State) -> None:
 
 
 def _incomplete(state: _State, fitness: list[float]) -> bool:
-    """Store the fitness of the pending points; whether there are more to evaluate.
+    """Store the fitness of the pending points; return whether there are more to evaluate.
 
-    These are points in place of the ones whose augmented Lagrangian is NaN, and then the selective mirrors.
+    These replace the points whose augmented Lagrangian is NaN; after them come the selective mirrors.
     """
     es, points = state.es, state.points
     for k, value in zip(state.pending, fitness, strict=True):
@@ -413,7 +412,7 @@ def _incomplete(state: _State, fitness: list[float]) -> bool:
 
 
 def _reevaluation(state: _State) -> bool:
-    """Choose points to evaluate again, slightly disturbed, as by `NoiseHandler.reeval`; whether there are any."""
+    """Choose points to evaluate again, slightly perturbed, as `NoiseHandler.reeval` does; return if there are any."""
     es, noise = state.es, state.es.noise_handler
     noise.fit, noise.fitre = list(state.fitness), list(state.fitness)
     noise.idx = noise.indices(state.fitness)
@@ -425,7 +424,7 @@ def _reevaluation(state: _State) -> bool:
 
 
 def _measure_noise(state: _State, fitness: list[float]) -> None:
-    """Adapt step size and evaluations to the noise in the ranks, as by `cma`'s `fmin2`."""
+    """Adapt the step size and the number of evaluations to the noise in the ranks, as `cma`'s `fmin2` does."""
     es, noise = state.es, state.es.noise_handler
     for k, value in zip(noise.idx, fitness, strict=True):
         noise.fitre[k] = value

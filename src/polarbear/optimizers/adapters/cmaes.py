@@ -3,11 +3,11 @@
 How `cmaes` 0.13 is used:
 
 - It works in coordinates in which the box is [0, 1] in every variable.
-- Its random state is its own, seeded from the run's generator.
-- Besides by its own criteria, it restarts when the distribution is infinite or NaN.
-- It multiplies two (d, d) matrices for each draw, up to 101 times for one point. They are the same for a whole
-  generation: here the product is formed once, for the same points.
-- Its separable variant refuses one variable, for which the full one is the same and used instead.
+- It has its own random state, seeded from the run's generator.
+- In addition to its own criteria, it is restarted when the distribution becomes infinite or NaN.
+- It multiplies two (d, d) matrices for each draw, up to 101 times per point. They stay the same for a whole generation:
+  here their product is computed once, which yields the same points.
+- Its separable variant refuses a single variable; the full variant, equivalent there, is used instead.
 - NumPy's warnings in its update are silenced: it divides by differences that infinite and equal values make zero.
 """
 
@@ -48,14 +48,14 @@ class _State(State):
 
     @property
     def inner(self) -> dict[str, Any]:
-        """The attributes of the strategy."""
+        """The attributes of the `cmaes` strategy."""
         return _attributes(self.strategy)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"unpickled": {key: self.inner[key] for key in ("_rng", "_C")}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        unpickled = state.pop("unpickled")  # `cmaes` leaves out the one, and half of the other
+        unpickled = state.pop("unpickled")  # `cmaes` omits the generator and half of C when pickled
         vars(self).update(state)
         self.inner.update(unpickled)
 
@@ -69,22 +69,22 @@ class _State(State):
 class CMAES(Distributed[_State], SingleObjective):
     """CMA-ES of the package `cmaes`, from uniformly random points of the box, restarted with larger populations.
 
-    All points are in the box: points outside are drawn again, and clipped to it after `max_resampling` draws.
+    All points lie in the box: points outside are drawn again and, after `max_resampling` draws, clipped to the box.
     Integer variables are handled by CMA-ES with margin (Hamano et al., 2022).
 
     Attributes:
         learning_rate_adaptation: Whether the learning rates adapt to the noise in the updates (LRA-CMA-ES; Nomura,
-            Akimoto and Ono, 2023), for multimodal and noisy problems; not with integer variables.
-        separable: Whether the covariance matrix is diagonal (sep-CMA-ES); not with learning rate adaptation or
-            integer variables.
-        restart_strategy: What follows when `cmaes` says to stop: IPOP starts again with twice the population, BIPOP
-            with a large or a small one, RESTART with the same; STOP ends the run. See `Restarts`.
-        relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
-        population_size: Points per generation, from 4; by default 4 + ⌊3 ln d⌋.
+            Akimoto and Ono, 2023), for multimodal and noisy problems; not available with integer variables.
+        separable: Whether the covariance matrix is diagonal (sep-CMA-ES); not available with learning rate adaptation
+            or integer variables.
+        restart_strategy: What follows when `cmaes` says to stop: IPOP restarts with twice the population, BIPOP with a
+            large or a small one, RESTART with the same one; STOP ends the run. See `Restarts`.
+        relative_sigma0: The initial step size as a fraction of the box's width in each variable.
+        population_size: Points per generation, at least 4; by default 4 + ⌊3 ln d⌋.
         max_resampling: Maximum number of draws for a point outside the box. With many variables hardly any point lies
             inside at first, and a lower number saves time.
-        margin: With integer variables, the least probability of leaving the current integer; by default 1 / (d λ).
-        name: Its name; by default "cmaes", and the fields that differ from their defaults.
+        margin: With integer variables, the minimum probability of leaving the current integer; by default 1 / (d λ).
+        name: The optimizer's name; by default "cmaes" and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -119,7 +119,7 @@ class CMAES(Distributed[_State], SingleObjective):
         state.strategy = self.start(space, state.rng, state.restarts, begin)
 
     def reseed(self, state: _State, rng: np.random.Generator) -> None:
-        """Seed the random state of `cmaes` anew."""
+        """Reseed the random state of `cmaes`."""
         state.inner["_rng"].seed(int(rng.integers(2**32)))
 
     def _ask(self, state: _State) -> FloatArray:
@@ -151,9 +151,9 @@ class CMAES(Distributed[_State], SingleObjective):
         return _DISTRIBUTION
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
-        """The functions of `Distribution.readers`, with the paths as ``ps_norm`` and ``pc_norm``, and ``generations``.
+        """The readers of `Distribution.readers`, with the paths ``ps_norm`` and ``pc_norm``, and ``generations``.
 
-        With learning rate adaptation also ``learning_rate_mean`` and ``learning_rate_covariance``.
+        With learning rate adaptation, there are also ``learning_rate_mean`` and ``learning_rate_covariance``.
         """
         readers = super().diagnostics(state)
         readers["generations"] = lambda state: float(state.generations)
@@ -163,7 +163,7 @@ class CMAES(Distributed[_State], SingleObjective):
         return readers
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if traits.integer_mask is not None and (self.separable or self.learning_rate_adaptation):
             variant = "separable" if self.separable else "learning_rate_adaptation"
             return f"{variant} is True, but the problem has integer variables; cmaes has no such variant"
@@ -180,9 +180,9 @@ class CMAES(Distributed[_State], SingleObjective):
 
         Args:
             space: The search space.
-            rng: The source of its seed and then of the (d,) initial mean.
-            restarts: Population and step size of the start.
-            begin: Further arguments of `cmaes`, such as the distribution to begin with.
+            rng: The random generator for the seed and then the (d,) initial mean.
+            restarts: The population size and step size of the start.
+            begin: Further arguments of `cmaes`, such as the initial distribution.
         """
         cmaes = optional(*self.requires, "this optimizer")
         seed = int(rng.integers(2**32))
@@ -207,9 +207,9 @@ class CMAES(Distributed[_State], SingleObjective):
 
 
 def _lattice(space: Space, mask: Any) -> tuple[FloatArray, FloatArray]:
-    """The bounds (d, 2) of the integers within the box [0, 1]^d, and their distances (d,), 0 for real variables.
+    """The bounds (d, 2) of the integers within the box [0, 1]^d, and their spacings (d,), 0 for real variables.
 
-    A variable with a single integer in its box is left as it is: the problem rounds it.
+    A variable with a single integer in its box is left unchanged: the problem rounds it.
     """
     width = space.upper - space.lower
     least, greatest = np.ceil(space.lower), np.floor(space.upper)
@@ -221,7 +221,7 @@ def _lattice(space: Space, mask: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _update(strategy: Any, generation: list[tuple[FloatArray, float]]) -> bool:
-    """Tell a strategy its generation; False if it has to start again."""
+    """Tell a strategy the values of its generation; return False if it must be restarted."""
     try:
         strategy.tell(generation)
     except np.linalg.LinAlgError:
@@ -232,7 +232,7 @@ def _update(strategy: Any, generation: list[tuple[FloatArray, float]]) -> bool:
 
 
 class _Sampler:
-    """Draws from a strategy with a full matrix as its own method does, computing C's root once a generation."""
+    """Draws from a strategy with a full matrix as its own method does, computing C's root once per generation."""
 
     def __init__(self, strategy: Any) -> None:
         self._strategy, self._inner = strategy, _attributes(strategy)
@@ -252,7 +252,7 @@ class _Sampler:
 
 
 def _attributes(strategy: Any) -> dict[str, Any]:
-    """The attributes of a strategy, or of the one inside the strategy with margin; they change with it."""
+    """The attributes of a strategy, or of the one inside a strategy with margin, as a live view."""
     return cast("dict[str, Any]", vars(getattr(strategy, "_cma", strategy)))
 
 

@@ -1,19 +1,19 @@
-"""The modular CMA-ES of de Nobel et al. (2021, 2024), over `modcma`'s C++ implementation.
+"""The modular CMA-ES of de Nobel et al. (2021, 2024), based on `modcma`'s C++ implementation.
 
 How `modcma` is used:
 
 - It works in coordinates in which the box has width 1 in every variable, as its bound correction COTN assumes: in a box
-  of width 10 a tenth of CSA's points lay outside. Its repelling restarts and its threshold convergence assume a box of
+  of width 10, a tenth of CSA's points lay outside. Its repelling restarts and its threshold convergence assume a box of
   width 10; their constants are rescaled, so that they act as in [-5, 5]^d.
-- It starts at the origin whatever `center_placement` is, and its UNIFORM restarts leave the box for most draws. Here
-  the first centre follows `center_placement` too, and uniform centres are uniform in the box.
-- Its `set_seed` leaves half a pair of normal numbers of the run before, which COTN would use; it is thrown away.
-- NATURAL_GRADIENT's first matrix is the identity, so that the initial step size is the one given.
+- It starts at the origin regardless of `center_placement`, and most draws of its UNIFORM restarts lie outside the box.
+  Here the first centre follows `center_placement` too, and uniform centres are uniform in the box.
+- Its `set_seed` keeps half of a pair of normal numbers from the previous run, which COTN would use; it is discarded.
+- NATURAL_GRADIENT's initial matrix is the identity, so that the initial step size is the one given.
 - When an adaptation breaks down and yields points that are not finite, it is restarted; these points are not
   evaluated.
-- Settings it would change silently are refused: an odd population of pairs, which it makes even, and more parents than
-  points, of which it takes half; with SA and CMSA it reads beyond its memory for the missing ones.
-- Two of its step size adaptations are faulty, see `FAULTY`; their use causes a warning.
+- Settings that it would silently change are refused: an odd population of pairs, which it makes even, and more parents
+  than points, where it takes half of the points; with SA and CMSA it would read beyond its memory for missing parents.
+- Two of its step-size adaptations are faulty, see `FAULTY`; using them causes a warning.
 - Its budget is out of reach: the problem ends the run.
 """
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from modcma import c_maes
 
 ENDLESS = 10**15
-"""The budget that `modcma` is given. Exact as a float, as its budget-dependent modules need it."""
+"""The budget passed to `modcma`. It is exact as a float, as its budget-dependent modules require."""
 
 MADE_FOR_WIDTH = 10.0
 """The box width that `modcma`'s repelling restarts and threshold convergence assume."""
 
 GREATEST_REPELLING_DIMENSION = 300
-"""Above it the volumes in `modcma`'s repelling radius overflow and it would reject all points."""
+"""In higher dimensions the volumes in `modcma`'s repelling radius overflow, and it would reject all points."""
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "step_size_adaptation": ("CSA", "TPA", "MSR", "XNES", "MXNES", "LPXNES", "PSR", "SR", "SA"),
@@ -66,7 +66,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "mirrored": ("NONE", "MIRRORED", "PAIRWISE"),
     "weights": ("DEFAULT", "EQUAL", "EXPONENTIAL"),
 }  # fmt: skip
-"""The options of each module that is no switch, by their names in `modcma`."""
+"""The options of each module other than an on/off switch, by their names in `modcma`."""
 
 FAULTY = {
     "PSR": (
@@ -79,7 +79,7 @@ FAULTY = {
         "sizes for points as well"
     ),
 }
-"""Faults of two step size adaptations in `modcma` 1.2.0, by its source (``src/mutation.cpp``)."""
+"""Faults of two step-size adaptations in `modcma` 1.2.0, according to its source (``src/mutation.cpp``)."""
 
 SHORT_MATRIX_NAMES = {
     "COV": "COVARIANCE",
@@ -88,7 +88,7 @@ SHORT_MATRIX_NAMES = {
     "CHO": "CHOLESKY",
     "NAT": "NATURAL_GRADIENT",
 }
-"""The names of table 2 of Wurth et al. (2026)."""
+"""The names in table 2 of Wurth et al. (2026)."""
 
 SWITCHES = (
     "active",
@@ -99,12 +99,12 @@ SWITCHES = (
     "threshold_convergence",
     "sample_sigma",
 )
-"""The modules that are switches."""
+"""The modules that are on/off switches."""
 
 _Rate = Annotated[float, real(ge=0)]
 
 _SIZING = ("mirrored", "weights", "population_size", "parents", "restart_strategy")
-"""Fields on which the numbers of points and parents depend, also after restarts."""
+"""Fields that determine the numbers of points and parents, also after restarts."""
 RATES = ("cs", "cc", "cmu", "c1", "damps", "acov")
 
 BASELINE: dict[str, Any] = {
@@ -121,54 +121,55 @@ BASELINE: dict[str, Any] = {
 
 @family("modular-cmaes", presets={"modular-cmaes-anytime": BASELINE})
 class ModularCMAES(SingleObjective):
-    """CMA-ES composed of modules; without arguments, `modcma`'s own defaults, which never restart.
+    """CMA-ES composed of modules; by default with `modcma`'s own settings, which never restart.
 
-    `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS`
-    for each module's. `modcma` has one random state per process, which every run seeds anew: run one at a time in a
-    process, as races and plans do. Some points may lie outside the box: TPA probes there, and COTN lets points out
-    while the step size exceeds the box.
+    `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS` for
+    those of each module. `modcma` has a single random state per process, which every run reseeds: run one at a time in
+    a process, as races and plans do. Some points may lie outside the box: TPA places probes there, and COTN lets points
+    out while the step size exceeds the box.
 
     Attributes:
         step_size_adaptation: How the step size is adapted. Avoid PSR and SA: in `modcma` 1.2.0 they are faulty, see
             `FAULTY`, and some of their runs cannot be repeated.
-        matrix_adaptation: How the covariance matrix is adapted; also COV, MAT, SEP, CHO, NAT. With another step
-            size adaptation than CSA, `modcma` turns COVARIANCE into COVARIANCE_NO_EIGV, which is equivalent.
+        matrix_adaptation: How the covariance matrix is adapted; also COV, MAT, SEP, CHO, NAT. With a step-size
+            adaptation other than CSA, `modcma` turns COVARIANCE into COVARIANCE_NO_EIGV, which is equivalent.
         restart_strategy: What follows convergence. STOP returns; NONE continues without a restart.
         bound_correction: How points outside the box are corrected.
-        center_placement: Where to start, and to restart: at X0, at the origin (ZERO), in the box's CENTER, or at a
-            UNIFORM point of the box.
+        center_placement: Where to start and restart: at X0, at the origin (ZERO), in the box's CENTER, or at a UNIFORM
+            point of the box.
         sampler: The source of random numbers.
-        sample_transformation: Their distribution.
+        sample_transformation: The distribution of the random numbers.
         mirrored: Whether points are sampled in pairs.
         weights: Recombination weights.
-        active: Whether bad points have negative weights in the adaptation; off without adaptation.
-        elitist: Whether the best points stay.
-        orthogonal: Whether samples are made orthogonal.
+        active: Whether bad points have negative weights in the adaptation; off without matrix adaptation.
+        elitist: Whether the best points survive.
+        orthogonal: Whether samples are orthogonalized.
         sequential_selection: Whether a generation ends at its first improvement.
-        repelling_restart: Whether restarts avoid the regions where former ones ended; off above 300 variables.
-        threshold_convergence: Whether steps have a least length. In `modcma` it decays with the budget; here the
-            budget is unknown, and it does not.
+        repelling_restart: Whether restarts avoid the regions where earlier ones ended; off above 300 variables.
+        threshold_convergence: Whether steps have a minimum length. In `modcma` it decays with the budget; here the
+            budget is unknown, and the length does not decay.
         sample_sigma: Whether each point has its own step size.
-        relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
-        population_size: Points per generation (λ0), from 2; by default 4 + ⌊3 ln d⌋. With PAIRWISE it is even, by
-            default the next even number.
-        parents: Points that take part in recombination (μ0), λ0 at most; by default λ0 / 2, with SA or CMSA λ0 / 4.
-        x0: (d,) where to start, in the problem's coordinates; only with center_placement X0, and by default the
-            box's centre.
-        cs: Learning rate of the step size; the default of this and the following is `modcma`'s.
+        relative_sigma0: The initial step size as a fraction of the box's width in each variable.
+        population_size: Points per generation (λ0), at least 2; by default 4 + ⌊3 ln d⌋. With PAIRWISE it must be even,
+            and the default is the next even number.
+        parents: Number of points that take part in recombination (μ0), at most λ0; by default λ0 / 2, or λ0 / 4 with SA
+            or CMSA.
+        x0: (d,) the starting point, in the problem's coordinates; only with center_placement X0, where the default is
+            the box's centre.
+        cs: Learning rate of the step size; the default of this and the following fields is `modcma`'s.
         cc: Learning rate of the evolution path.
         cmu: Learning rate of the rank-μ update.
         c1: Learning rate of the rank-one update.
         damps: Damping of the step size.
-        acov: Factor on the matrix learning rates.
-        name: Its name; by default "CMA-ES", the step-size adaptation, and the differences from the anytime
+        acov: Factor on the learning rates of the matrix.
+        name: The optimizer's name; by default "CMA-ES", the step-size adaptation, and the differences from the anytime
             configuration; or "plain-CMA-ES" and the differences from the defaults, if they are fewer.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
 
     Warns:
-        UserWarning: If the step size adaptation is one of `FAULTY`.
+        UserWarning: If the step-size adaptation is one of `FAULTY`.
     """
 
     step_size_adaptation: Annotated[str, choice(*OPTIONS["step_size_adaptation"])] = "CSA"
@@ -206,8 +207,8 @@ class ModularCMAES(SingleObjective):
     def anytime(cls, **overrides: Any) -> ModularCMAES:
         """The anytime configuration of Wurth et al. (2026), appendix B, with `overrides`.
 
-        Initial step size 0.2 of the box's width, active, repelling restarts with doubled population (IPOP),
-        COTN bound correction, uniform centres, no threshold convergence.
+        The initial step size is 0.2 of the box's width, with active update, repelling restarts with doubled population
+        (IPOP), COTN bound correction, uniform centres, and no threshold convergence.
         """
         return cls(**(BASELINE | overrides))
 
@@ -239,14 +240,14 @@ class ModularCMAES(SingleObjective):
 
     @property
     def quartering(self) -> list[str]:
-        """The modules that have a quarter of the points as parents."""
+        """The modules that take a quarter of the points as parents."""
         return [module for module in ("SA", "CMSA") if module in (self.step_size_adaptation, self.matrix_adaptation)]
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
+        """Optimize until the problem stops the run or, with restart strategy STOP, until convergence.
 
-        It exposes the parameters of `Distribution.readers`, the paths as ``ps_norm`` and, if the matrix adaptation has
-        it, ``pc_norm``; all in box widths. On request it exposes ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
+        The parameters of `Distribution.readers` are exposed, with the paths ``ps_norm`` and, if the matrix adaptation
+        has it, ``pc_norm``; all are in box widths. Exposed on request are ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
 
         Raises:
             ValueError: If the problem has several objectives, or `x0` or `parents` does not fit its dimension.
@@ -255,9 +256,9 @@ class ModularCMAES(SingleObjective):
         self._run(self._begin(problem, rng), problem, rng)
 
     def run_from(self, problem: Objective, rng: np.random.Generator, start: WarmStart) -> None:
-        """Optimize from what another optimizer has left: m, σ and C; of another `ModularCMAES` its whole state.
+        """Optimize from another optimizer's warm start: m, σ and C, or the whole state of another `ModularCMAES`.
 
-        After one of equal settings the run goes on bit for bit.
+        After one with equal settings, the run continues bit for bit.
         """
         check_suitable(self, problem)
         if isinstance(start.optimizer, ModularCMAES):
@@ -270,27 +271,27 @@ class ModularCMAES(SingleObjective):
         self._run(es, problem, rng)
 
     def reseed(self, state: c_maes.ModularCMAES, rng: np.random.Generator) -> None:  # noqa: ARG002 - the protocol
-        """Seed the random state of `modcma` anew; points of Sobol's and Halton's sequences go on."""
+        """Reseed the random state of `modcma`; Sobol and Halton sequences continue."""
         seed_modcma(int(rng.integers(2**31)))
 
     def _begin(
         self, problem: Objective, rng: np.random.Generator, center: FloatArray | None = None
     ) -> c_maes.ModularCMAES:
-        """`modcma`'s optimizer at the start of a run; the first centre (d,) is drawn if it is not known."""
+        """`modcma`'s optimizer at the start of a run; the first centre (d,) is drawn if it is not given."""
         from modcma import c_maes
 
         seed_modcma(int(rng.integers(2**31)))
         return self._made(c_maes.ModularCMAES(self.settings(problem, rng, center)), problem)
 
     def _made(self, es: c_maes.ModularCMAES, problem: Objective) -> c_maes.ModularCMAES:
-        """A new optimizer of `modcma`, corrected."""
+        """A new optimizer of `modcma` after corrections."""
         if self.repelling_restart:
             es.p.repelling.coverage *= _coverage_factor(problem.dimension)
         self._correct(es.p)
         return es
 
     def _taken_over(self, problem: Objective, rng: np.random.Generator, start: WarmStart) -> c_maes.ModularCMAES:
-        """`modcma`'s optimizer with the state of another `ModularCMAES`; the same one if the settings are equal."""
+        """`modcma`'s optimizer with the state of another `ModularCMAES`; the same object if the settings are equal."""
         from modcma import c_maes
 
         other = start.optimizer
@@ -304,7 +305,7 @@ class ModularCMAES(SingleObjective):
         return es
 
     def _run(self, es: c_maes.ModularCMAES, problem: Objective, rng: np.random.Generator) -> None:
-        """Run generation by generation until the problem stops it, or it has converged."""
+        """Run generation by generation until the problem stops the run or it converges."""
         state, width = es.p, problem.upper - problem.lower
         box = (problem.lower / width, problem.upper / width)
         objective = _ScaledObjective(problem, width)
@@ -326,7 +327,7 @@ class ModularCMAES(SingleObjective):
                 step_ended()
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if self.x0 is not None and len(self.x0) != dimension:
             return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"
         population = self._population_size(dimension)
@@ -338,12 +339,12 @@ class ModularCMAES(SingleObjective):
         return super().refuses(traits, dimension)
 
     def ask_tell(self, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator) -> AskTell:
-        """The optimizer by ask and tell, in the box from `lower` to `upper`; one at a time in a process."""
+        """An ask-and-tell interface in the box from `lower` to `upper`; use one at a time in a process."""
         return AskTell(self, lower, upper, rng)
 
     def _correct(self, state: c_maes.Parameters) -> None:
-        """Set what `modcma` leaves unset or sets for another box, at the start and after each restart."""
-        for population in (state.pop, state.old_pop):  # uninitialized memory, which sequential selection reads
+        """Set what `modcma` leaves unset or sets for another box; called at the start and after each restart."""
+        for population in (state.pop, state.old_pop):  # uninitialized memory that sequential selection reads
             population.X, population.Y, population.Z = (np.zeros_like(population.X) for _ in range(3))
         if self.matrix_adaptation == "NATURAL_GRADIENT":  # it starts with identity / sigma0
             state.adaptation.A = state.adaptation.A_inv
@@ -357,8 +358,8 @@ class ModularCMAES(SingleObjective):
 
         Args:
             problem: The problem.
-            rng: The source of the first centre.
-            center: (d,) it, where it is known.
+            rng: The random generator for the first centre.
+            center: (d,) the first centre, if it is known.
         """
         from modcma import c_maes
 
@@ -386,7 +387,7 @@ class ModularCMAES(SingleObjective):
         )
 
     def _population_size(self, dimension: int) -> int:
-        """λ0, as `modcma` has it."""
+        """The population size λ0 that `modcma` uses."""
         size = self.population_size or 4 + math.floor(3 * math.log(dimension))
         return size + size % 2 if self.mirrored == "PAIRWISE" else size
 
@@ -400,14 +401,14 @@ class ModularCMAES(SingleObjective):
         return np.array(self.x0)
 
     def default_name(self) -> str:
-        """The shorter of the differences from the anytime configuration and those from the defaults."""
+        """The name by the differences from the anytime configuration or from the defaults, whichever are fewer."""
         plain, anytime = (differences(self, base, ["step_size_adaptation"]) for base in (None, BASELINE))
         kind, changed = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
         return "-".join([kind, self.step_size_adaptation, *(_label(*setting) for setting in changed.items())])
 
 
 def _distribution(adaptation: Any, width: FloatArray) -> Distribution:
-    """The search distribution as read from `modcma`'s parameters, in a box of this width."""
+    """The search distribution as read from `modcma`'s parameters, for a box of the given width."""
 
     def path(name: str) -> Callable[[c_maes.Parameters], FloatArray]:
         return lambda state: np.asarray(getattr(state.adaptation, name))
@@ -423,7 +424,7 @@ def _distribution(adaptation: Any, width: FloatArray) -> Distribution:
 
 
 def _root(adaptation: Any) -> FloatArray | None:
-    """(d, d) the matrix of steps y = Az; all adaptations have it but NONE and SEPARABLE."""
+    """(d, d) the matrix A of steps y = Az; None for the adaptations NONE and SEPARABLE."""
     return next((np.asarray(getattr(adaptation, name)) for name in ("A", "M") if hasattr(adaptation, name)), None)
 
 
@@ -440,7 +441,7 @@ def _covariance(adaptation: Any) -> FloatArray:
 
 
 def _label(field: str, value: Any) -> str:
-    """One setting in a name: the option alone where it says enough."""
+    """One setting in a name: the option alone where it is unambiguous."""
     if field == "matrix_adaptation" and value != "NONE":
         return next((short for short, full in SHORT_MATRIX_NAMES.items() if full == value), value)
     unique = isinstance(value, str) and sum(value in valid for valid in OPTIONS.values()) == 1
@@ -450,8 +451,8 @@ def _label(field: str, value: Any) -> str:
 class _ScaledObjective:
     """The problem in coordinates in which its box has width 1.
 
-    A point that is not finite, as the adaptation has broken down numerically, is not evaluated: its value is +inf, and
-    `broken` is set.
+    A point that is not finite, because the adaptation has broken down numerically, is not evaluated: its value is +inf,
+    and `broken` is set.
     """
 
     __slots__ = ("_factor", "_problem", "broken")
@@ -470,7 +471,7 @@ class _ScaledObjective:
 
 
 def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
-    """Make `modcma` restart, as it does when it detects itself that an adaptation has broken down."""
+    """Make `modcma` restart, as it does when it detects by itself that an adaptation has broken down."""
     state.mutation.sigma = math.nan
     state.criteria.update(state)
     if not np.isfinite(state.adaptation.m).all():
@@ -478,7 +479,7 @@ def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
 
 
 def _coverage_factor(dimension: int) -> float:
-    """The factor that makes `modcma`'s repelling radius in a box of width 1 that in a box of width 10.
+    """The factor by which `modcma`'s repelling radius in a box of width 1 corresponds to that in a box of width 10.
 
     The radius derives from volume / (sigma0 · coverage); volume and sigma0 are 10^d and 10 times smaller here.
     An infinite coverage makes the radius 0.

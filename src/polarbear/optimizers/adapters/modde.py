@@ -1,15 +1,15 @@
-"""Modular differential evolution (Vermetten, 2025, section 4.1.1), over the package `modde`.
+"""Modular differential evolution (Vermetten, 2025, section 4.1.1), based on the package `modde`.
 
 How `modde` 0.0.4 is used:
 
 - It works in coordinates in which the box is [0, 1] in every variable: opposition within a generation mirrors each
-  point between its own least and greatest coordinate, which leaves a box of unequal sides.
-- Its random state is its own, seeded from the run's generator.
+  point between its own smallest and largest coordinate, which would leave a box of unequal sides.
+- It has its own random state, seeded from the run's generator.
 - It is given an object that looks like an `ioh` problem without optimum, bounds and budget.
-- With a bound correction, all points are clipped to the box; the Gaussian sampler and COTN miss it at times.
+- With a bound correction, all points are clipped to the box, which the Gaussian sampler and COTN occasionally miss.
 - SHADE's memory takes differences of values: infinite values count as ±1e300.
-- Crossover along eigenvectors has no effect on one variable, where `modde` fails: it is left out there.
-- Sobol points are drawn in powers of two, the surplus thrown away: `scipy` warns of other numbers.
+- Crossover along eigenvectors has no effect on a single variable, where `modde` fails: it is left out there.
+- Sobol points are drawn in powers of two, and the surplus is discarded: `scipy` warns of other numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OPTIONS: dict[str, dict[str, str | None]] = {
     "adaptation_method_F": {"NONE": None, "SHADE": "shade", "SHADE_MODIFIED": "shade_modified", "JDE": "jDE"},
     "adaptation_method_CR": {"NONE": None, "SHADE": "shade", "JDE": "jDE"},
 }  # fmt: skip
-"""The options of each module that is no switch, with their names in `modde`."""
+"""The options of each module other than an on/off switch, with their names in `modde`."""
 
 _SHADE: dict[str, Any] = {
     "mutation_base": "TARGET",
@@ -74,18 +74,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """The variants of Vermetten (2025), table 4.3, by name."""
 
 PRESETS: dict[str, dict[str, Any]] = {f"modular-de-{name.lower()}": fields for name, fields in VARIANTS.items()}
-"""The variants, by their names in study files."""
+"""The variants by their names in study files."""
 
 GREATEST = 1e300
 """Bound on absolute values; sums over any population stay finite."""
 
 
 _FIRST, _OFFSPRING, _OPPOSITE = range(3)
-"""What is evaluated: the first population, an offspring, the mirror image of a generation."""
+"""The stages of a run: the initial population, offspring, or the mirror image of a generation is evaluated."""
 
 
 class _Collector:
-    """Stands for an `ioh` problem, and records the points (d,) at which `modde` evaluates it."""
+    """A substitute for an `ioh` problem that records the points (d,) at which `modde` evaluates it."""
 
     def __init__(self, dimension: int) -> None:
         self.meta_data = SimpleNamespace(n_variables=dimension)
@@ -98,17 +98,17 @@ class _Collector:
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
-    """A run's progress.
+    """The state of a run.
 
     Attributes:
-        rng: The source of each start's seed.
-        parameters: `modde`'s, with the population, since the last start.
-        evolution: `modde`'s algorithm, which changes them.
-        stage: What is evaluated.
-        start: Number of evaluations at the start.
+        rng: The random generator for the seed of each start.
+        parameters: `modde`'s parameters, including the population, since the last start.
+        evolution: `modde`'s algorithm, which modifies the parameters.
+        stage: The current stage, which determines what is evaluated.
+        start: Number of evaluations before the current start.
         units: (m, d) the points asked for, in the unit cube.
-        offspring: (d, m) those of an offspring, as `modde` has them.
-        known: Points (m, d) in the unit cube of the first population, and their values (m,), known before.
+        offspring: (d, m) the offspring, in `modde`'s layout.
+        known: Points (m, d) of the initial population in the unit cube that are known already, and their values (m,).
     """
 
     rng: np.random.Generator
@@ -134,7 +134,7 @@ class _State(State):
         self.units = np.array(self.offspring.T)
 
     def opposite(self) -> None:
-        """Mirror the generation, without values for `modde` yet."""
+        """Mirror the generation; `modde` is told the values later."""
         self.stage, population = _OPPOSITE, self.parameters.population
         used = self.parameters.used_budget
         self.evolution.oppositional_generation()
@@ -144,39 +144,41 @@ class _State(State):
 
 @family("modular-de", presets=PRESETS)
 class ModularDE(Continuable[_State], SingleObjective):
-    """Differential evolution composed of modules; without arguments, `modde`'s own defaults.
+    """Differential evolution composed of modules; by default with `modde`'s own settings.
 
     `ModularDE.variant` gives the named variants of table 4.3. Options are words, in upper or lower case. Linear
-    population size reduction, weighted F and the caps of jSO follow the share of `budget` that is spent: with them
-    the runs at different budgets are a family A(b) of algorithms. Evaluations beyond the budget, which `modde` makes
-    to complete a generation, are made too; the problem ends the run.
+    population size reduction, weighted F and the caps of jSO depend on the share of `budget` that is spent: with them,
+    the runs with different budgets form a family A(b) of algorithms. Evaluations beyond the budget with which `modde`
+    completes a generation are carried out; the problem ends the run.
 
     Attributes:
-        base_sampler: The distribution of the first population.
-        oppositional_initialization: Whether half of the first population mirrors the other half.
+        base_sampler: The distribution of the initial population.
+        oppositional_initialization: Whether half of the initial population mirrors the other half.
         mutation_base: The points to which differences are added.
         mutation_reference: The points towards which the base moves, by F times their difference from the target.
-        mutation_n_comps: Number of differences, 1 or 2. In `modde` 0.0.4 two are one difference taken twice.
+        mutation_n_comps: Number of differences, 1 or 2. In `modde` 0.0.4, two are the same difference taken twice.
         mutation_use_weighted_F: Whether F is lowered early and raised late in the budget.
         use_archive: Whether one end of a difference comes from an archive of replaced points.
-        crossover: Binomial or exponential.
+        crossover: Binomial or exponential crossover.
         eigenvalue_crossover: Whether crossover takes place along the population's principal axes.
-        bound_correction: How points outside the box are corrected; with NONE they are evaluated as they are.
-        adaptation_method_F: How F adapts. In `modde` 0.0.4 JDE draws F anew with probability 0.9, jDE's paper 0.1.
-        adaptation_method_CR: How CR adapts; the same.
+        bound_correction: How points outside the box are corrected; with NONE they are evaluated unchanged.
+        adaptation_method_F: How F adapts. In `modde` 0.0.4, JDE redraws F with probability 0.9; in jDE's paper it is
+            0.1.
+        adaptation_method_CR: How CR adapts; the remark on JDE applies here too.
         use_jso_caps: Whether F and CR have upper limits early in the budget, as in jSO.
         lpsr: Whether the population shrinks linearly over the budget.
-        oppositional_generation_probability: How often a generation is followed by its mirror image.
+        oppositional_generation_probability: The probability that a generation is followed by its mirror image.
         F: Differential weight; its initial value if it adapts.
         CR: Crossover rate; its initial value if it adapts.
-        population_size: Points per generation (λ), or the first one's; by default 10 per variable, with lpsr 18. It is
-            at least 2, with lpsr what a mutation needs, 2 to 7.
+        population_size: Points per generation (λ), or in the first one; by default 10 per variable, or 18 with lpsr. It
+            is at least 2, or with lpsr the number that a mutation needs, 2 to 7.
         population_per_variable: λ as a multiple of the dimension, in place of `population_size`.
         pbest_value: The share of the population that PBEST draws from, above 0; by default random up to 0.2.
-        memory_size: Entries of SHADE's memory; by default 100.
-        budget: Evaluations after which `modde` stops; by default 10,000 per variable.
-        restarts: Whether to start again, with a new population, whenever it stops, endlessly; else the run ends then.
-        name: Its name; by default the closest variant's, or "ModDE", and the fields that differ from it.
+        memory_size: Number of entries of SHADE's memory; by default 100.
+        budget: Number of evaluations after which `modde` stops; by default 10,000 per variable.
+        restarts: Whether to start again with a new population, endlessly, whenever it stops; otherwise the run ends.
+        name: The optimizer's name; by default that of the closest variant, or "ModDE", and the fields that differ from
+            it.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -205,7 +207,7 @@ class ModularDE(Continuable[_State], SingleObjective):
     CR: Share = 0.5
     population_size: Annotated[int, whole(2, 10**6)] | None = None
     population_per_variable: Annotated[int, whole(1, 10**4)] | None = None
-    pbest_value: Annotated[float, real(ge=1e-12, le=1)] | None = None  # modde takes 0 for its default
+    pbest_value: Annotated[float, real(ge=1e-12, le=1)] | None = None  # modde interprets 0 as its default
     memory_size: Size | None = None
     budget: Annotated[int, whole(1, 10**15)] | None = None
     restarts: Flag = True
@@ -216,13 +218,13 @@ class ModularDE(Continuable[_State], SingleObjective):
         """The variant `name` of Vermetten (2025), table 4.3, with `overrides`.
 
         Raises:
-            ValueError: If there is no such variant; all are listed.
+            ValueError: If there is no such variant; the message lists all of them.
         """
         return cls(**cls.merged(VARIANTS[chosen_word(name, "variant", tuple(VARIANTS))], overrides))
 
     @staticmethod
     def merged(preset: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a named variant, with others in their place; one population size replaces the other."""
+        """The arguments of a named variant, overridden by others; one kind of population size replaces the other."""
         resized = any(arguments.get(size) is not None for size in _SIZES)
         return {key: value for key, value in preset.items() if not (resized and key in _SIZES)} | dict(arguments)
 
@@ -253,7 +255,7 @@ class ModularDE(Continuable[_State], SingleObjective):
         state.collect()
 
     def _warm(self, state: _State, start: WarmStart) -> None:
-        """Take the latest points known as the first population; what is missing is drawn and evaluated."""
+        """Take the latest points known as the initial population; missing ones are drawn and evaluated."""
         space, size = state.space, len(state.units)
         points, values = known_points(start, space)
         units = (points[-size:] - space.lower) / (space.upper - space.lower)
@@ -262,13 +264,13 @@ class ModularDE(Continuable[_State], SingleObjective):
             self._initialize(state, state.known[1][:0])
 
     def reseed(self, state: _State, rng: np.random.Generator) -> None:
-        """Seed its random state anew, and draw offspring that are not evaluated yet again; F and CR stay theirs."""
+        """Reseed the random state and redraw offspring that are not yet evaluated, with the same F and CR."""
         state.parameters.rng.seed(int(rng.integers(2**31)))
         if state.stage == _OFFSPRING and state.asked is None:
             state.vary()
 
     def _initialize(self, state: _State, values: Any) -> None:
-        """Begin with the first population: the points known before, and those asked for."""
+        """Begin with the initial population: the points known already and those asked for."""
         units, known = state.known
         evolution, state.known = state.evolution, (units[:0], known[:0])
         evolution.initialize_custom_population(np.concatenate([units, state.units]).T, np.concatenate([known, values]))
@@ -307,10 +309,10 @@ class ModularDE(Continuable[_State], SingleObjective):
             state.ended = True
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
-        """Reads ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``.
+        """Readers of ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``.
 
-        The spread is the mean over the variables of its standard deviation in box widths; NaN while the first
-        population is evaluated.
+        The spread is the population's standard deviation in box widths, averaged over the variables; NaN while the
+        initial population is being evaluated.
         """
         return {
             "population_size": lambda state: float(state.parameters.lambda_),
@@ -320,7 +322,7 @@ class ModularDE(Continuable[_State], SingleObjective):
         }
 
     def warm_start(self, state: _State) -> WarmStart:
-        """What another optimizer can start from: the best point, and the population once it is evaluated."""
+        """What another optimizer can start from: the best point and, once evaluated, the population."""
         population, space = state.parameters.population, state.space
         if population is None:
             return super().warm_start(state)
@@ -328,7 +330,7 @@ class ModularDE(Continuable[_State], SingleObjective):
         return replace(super().warm_start(state), population=points, values=np.array(population.f, dtype=np.float64))
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         size = self._population_size(dimension)
         if size < self._least_population():
             return (
@@ -342,7 +344,7 @@ class ModularDE(Continuable[_State], SingleObjective):
 
         Args:
             dimension: Number of variables d.
-            seed: For its random state.
+            seed: The seed of its random state.
         """
         shared = vars(self).keys() - {"name", "restarts", *_SIZES}
         return {key: getattr(self, key) for key in shared} | {
@@ -358,11 +360,11 @@ class ModularDE(Continuable[_State], SingleObjective):
         }
 
     def _population_size(self, dimension: int) -> int:
-        """λ."""
+        """The population size λ."""
         return self.population_size or dimension * (self.population_per_variable or (18 if self.lpsr else 10))
 
     def _least_population(self) -> int:
-        """The least λ: 2, or with reduction the size it ends at, which is what a mutation needs."""
+        """The smallest λ: 2, or with reduction the final size, which is what a mutation needs."""
         if not self.lpsr:
             return 2
         references = (self.mutation_base, self.mutation_reference).count("RAND")
@@ -372,7 +374,7 @@ class ModularDE(Continuable[_State], SingleObjective):
         return f"{'with lpsr, this mutation' if self.lpsr else 'a mutation'} needs {self._least_population()} or more"
 
     def default_name(self) -> str:
-        """The closest variant, and the fields that differ from it."""
+        """The name of the closest variant, and the fields that differ from it."""
         changes = {name: differences(self, base) for name, base in ({"ModDE": {}} | VARIANTS).items()}
         kind = min(changes, key=lambda name: len(changes[name]))
         changed = changes[kind]
@@ -385,7 +387,7 @@ _SIZES = ("population_size", "population_per_variable")
 
 
 def _clipped(values: FloatArray) -> Any:
-    """(m,) finite values, as `modde` wants them."""
+    """(m,) values clipped to finite ones, in the type that `modde` expects."""
     return np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
 
 
@@ -395,9 +397,9 @@ def _spread(state: _State) -> float:
 
 
 def _adapt(parameters: Any) -> None:
-    """Adapt, counting no success if no value improved: `modde` divides by the sum of improvements.
+    """Adapt F and CR, counting no success if no value improved, as `modde` divides by the sum of improvements.
 
-    Values are equal where they are clipped, and where points are replaced by opposite ones.
+    Values are equal where they are clipped and where points are replaced by opposite ones.
     """
     improved = parameters.improved_individuals_idx
     if len(improved):
@@ -408,7 +410,7 @@ def _adapt(parameters: Any) -> None:
 
 
 def _returning(values: Any) -> Callable[[FloatArray], float]:
-    """A function that returns one value after the other."""
+    """A function that returns the values one after another."""
     remaining = iter(values)
     return lambda _: next(remaining)
 

@@ -2,11 +2,11 @@
 
 How `nlopt` 2.11 is used:
 
-- An exception raised by the objective does not stop every algorithm: GN_CRS2_LM evaluates all of its first population
-  first, with the exception pending. It is kept here, nothing is evaluated after it, and it is raised at the end.
+- An exception raised by the objective does not stop every algorithm: GN_CRS2_LM first evaluates its whole initial
+  population with the exception pending. It is kept here, nothing is evaluated after it, and it is raised at the end.
 - Values above 1e100 count as 1e100: with infinite ones GN_AGS crashes the process, GN_ORIG_DIRECT never returns, and
   the other variants of DIRECT fail.
-- Its random state is one per process; every start seeds it anew, from the run's generator alone.
+- It has a single random state per process; every start reseeds it, from the run's generator alone.
 - LN_NEWUOA_BOUND is left out: it can compute for minutes between two evaluations.
 """
 
@@ -40,7 +40,7 @@ DETERMINISTIC = (
 )  # fmt: skip
 """The global algorithms that draw no random numbers and ignore the starting point: they are not restarted.
 
-GN_DIRECT_L_RAND_NOSCAL should draw some, but is GN_DIRECT_L_NOSCAL in `nlopt` 2.11.
+GN_DIRECT_L_RAND_NOSCAL should draw random numbers, but equals GN_DIRECT_L_NOSCAL in `nlopt` 2.11.
 """
 
 STOCHASTIC = (
@@ -52,18 +52,18 @@ ALGORITHMS = (*LOCAL, *DETERMINISTIC, *STOCHASTIC)
 """All algorithms offered, by NLopt's names."""
 
 UNBOUNDED = frozenset({"LN_NEWUOA"})
-"""The algorithms without bounds: they may evaluate anywhere."""
+"""The algorithms without bounds, which may evaluate points anywhere."""
 
 CONSTRAINED = frozenset({
     "LN_COBYLA", "LN_AUGLAG", "LN_AUGLAG_EQ", "GN_ISRES", "GN_AGS", "GN_ORIG_DIRECT", "GN_ORIG_DIRECT_L",
 })  # fmt: skip
-"""The algorithms that take constraints; the others ignore them."""
+"""The algorithms that accept constraints; the others ignore them."""
 
 NESTED = frozenset({"LN_AUGLAG", "LN_AUGLAG_EQ", "GN_MLSL", "GN_MLSL_LDS"})
-"""The algorithms that search with a local one."""
+"""The algorithms that use a local one within."""
 
 LINKED = frozenset({"GN_MLSL", "GN_MLSL_LDS"})
-"""Multi-level single linkage, which starts from all points that are known."""
+"""Multi-level single linkage, which starts from all known points."""
 
 STARTLESS = frozenset({*DETERMINISTIC, "GN_DIRECT_L_RAND"})
 """The algorithms that ignore the starting point."""
@@ -87,12 +87,12 @@ _LEFT_OUT = {
 
 
 def _aliases(names: Iterable[str]) -> dict[str, str]:
-    """The algorithms by their names without LN or GN."""
+    """The algorithms by their names without the prefix LN or GN."""
     return {short: name for name in names if (short := name.partition("_")[2]) not in _LEFT_OUT}
 
 
 def _algorithms(names: Iterable[str]) -> Checked:
-    """One of some algorithms, with or without LN or GN."""
+    """A check for one of the given algorithms, with or without the prefix LN or GN."""
     choice = choice_of(names, _aliases(names), _LEFT_OUT)
 
     def check(value: Any, name: str) -> str:
@@ -112,20 +112,20 @@ def _algorithms(names: Iterable[str]) -> Checked:
 class NLopt(Restarted):
     """A derivative-free algorithm of NLopt, from a uniformly random point of the box.
 
-    All but LN_NEWUOA keep to the box. NLopt has one random state per process, which every start seeds anew: do not
-    run two at a time in one process. It recommends the best point evaluated.
+    All except LN_NEWUOA stay within the box. NLopt has a single random state per process, which every start reseeds: do
+    not run two at a time in one process. The recommendation is the best point evaluated.
 
     Attributes:
-        algorithm: Which one of `ALGORITHMS`, with or without LN or GN; upper or lower case.
+        algorithm: One of `ALGORITHMS`, with or without the prefix LN or GN, in upper or lower case.
         local: The algorithm of `LOCAL` that GN_MLSL, GN_MLSL_LDS, LN_AUGLAG and LN_AUGLAG_EQ search with; None for
             NLopt's choice.
         xtol_rel: Relative tolerance in the variables at which it stops.
         ftol_rel: Relative tolerance in the value at which it stops.
         population_size: Points per generation; None for NLopt's choice.
-        relative_step: The first step as a fraction of the box's width; None for NLopt's choice.
-        restarts: Whether to start again from a new random point whenever it stops, endlessly; else the run ends
-            then, as it does for the algorithms of `DETERMINISTIC`.
-        name: Its name; by default "NLopt", the algorithm, and the fields that differ from their defaults.
+        relative_step: The initial step as a fraction of the box's width; None for NLopt's choice.
+        restarts: Whether to start again from a new random point, endlessly, whenever the algorithm stops; otherwise,
+            and for the algorithms of `DETERMINISTIC`, the run ends.
+        name: The optimizer's name; by default "NLopt", the algorithm, and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -152,21 +152,21 @@ class NLopt(Restarted):
 
     @property
     def constrained(self) -> bool:
-        """Whether the algorithm takes constraints."""
+        """Whether the algorithm accepts constraints."""
         return self.algorithm in CONSTRAINED
 
     @property
     def deterministic(self) -> bool:
-        """Whether every start is the same."""
+        """Whether all starts are identical."""
         return self.algorithm in DETERMINISTIC
 
     @property
     def starts_from_others(self) -> bool:
-        """Whether it can start where another optimizer has ended: not if it ignores the starting point."""
+        """Whether it can start where another optimizer ended, which it cannot if it ignores the starting point."""
         return self.algorithm not in STARTLESS
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         for algorithm in filter(None, (self.algorithm, self.local)):
             low, high = LEAST_DIMENSION.get(algorithm, 1), GREATEST_DIMENSION.get(algorithm, dimension)
             if not low <= dimension <= high:
@@ -192,9 +192,9 @@ class NLopt(Restarted):
         _minimize(nlopt, opt, x0, objective)
 
     def _adopt(self, nlopt: Any, objective: Callback, problem: Objective, start: WarmStart) -> None:
-        """Take points that are known for the first sample, which NLopt takes from nobody, and search from some of them.
+        """Search from some of the known points, which replace a first sample, as NLopt cannot be given one.
 
-        The local search is the one that NLopt would take, with its tolerances.
+        The local search is the one that NLopt would use, with its tolerances.
         """
         local = self.local or "LN_COBYLA"
         for x0 in search_starts(start, problem):
@@ -211,7 +211,7 @@ class NLopt(Restarted):
             opt.set_upper_bounds(np.array(problem.upper, dtype=np.float64))
 
     def _opt(self, nlopt: Any, algorithm: str, problem: Objective) -> Any:
-        """An `nlopt.opt` with tolerances and first step."""
+        """An `nlopt.opt` with its tolerances and initial step."""
         opt = nlopt.opt(getattr(nlopt, algorithm), problem.dimension)
         opt.set_xtol_rel(self.xtol_rel)
         opt.set_ftol_rel(self.ftol_rel)
@@ -221,7 +221,7 @@ class NLopt(Restarted):
 
 
 class _Guard:
-    """Keeps the first exception raised in a function that NLopt calls, and evaluates nothing after it.
+    """A guard that keeps the first exception raised in a function that NLopt calls, and evaluates nothing after it.
 
     Args:
         opt: The `nlopt.opt`, which is told to stop.
@@ -233,7 +233,7 @@ class _Guard:
         self.error: BaseException | None = None
 
     def __call__(self, function: Callable[[FloatArray], Any], x: FloatArray, otherwise: float) -> Any:
-        """The function's value at `x`, which may lie outside the box by rounding; `otherwise` after an exception."""
+        """The function's value at `x`, which rounding may put outside the box; `otherwise` after an exception."""
         if self.error is not None:
             return otherwise
         try:
@@ -249,7 +249,7 @@ class _Guard:
 
 
 def _minimize(nlopt: Any, opt: Any, start: FloatArray, objective: Callback) -> None:
-    """One start; exceptions of the objective are raised here, and the limits of rounding are an end like any other."""
+    """Run one start; exceptions of the objective are raised here, and reaching the rounding limit is a normal end."""
     guard = _Guard(opt)
 
     def value(x: FloatArray, _: FloatArray) -> float:

@@ -1,14 +1,14 @@
-"""The evolutionary algorithms of pymoo, for one objective and for several.
+"""The evolutionary algorithms of pymoo, for one or several objectives.
 
 How `pymoo` 0.6.2 is used:
 
-- Whole generations are evaluated at once; with constraints point by point, each with its constraint values.
+- Whole generations are evaluated at once; with constraints, point by point, each with its constraint values.
 - Its random state is seeded from the run's generator. Algorithms that also draw from unseeded generators are left out,
   and so are ISRES and SRES on problems with constraints.
-- Every start uses a copy of the algorithm, as in `pymoo.optimize.minimize`: its operators are shared default arguments,
-  which remember problems.
+- Every start uses a copy of the algorithm, as in `pymoo.optimize.minimize`: its operators are shared default arguments
+  that remember problems.
 - Values above 1e100 count as 1e100: differences of infinite ones break its termination and its crowding distances.
-- With one objective it stops by pymoo's own criterion for the algorithm, and starts again; with several it goes on
+- With one objective, it stops by pymoo's own criterion for the algorithm and starts again; with several, it continues
   until it finds no new points.
 """
 
@@ -76,7 +76,7 @@ WITH_DIRECTIONS = frozenset({"NSGA3", "UNSGA3", "MOEAD", "ParallelMOEAD", "CTAEA
 """The algorithms whose population follows reference directions."""
 
 UNCONSTRAINED = frozenset({"MOEAD", "ParallelMOEAD", "ISRES", "SRES"})
-"""The algorithms that take no problems with constraints."""
+"""The algorithms that do not accept constraints."""
 
 UNSAVABLE = frozenset({"CMAES", "BIPOPCMAES", "NelderMead", "G3PCX", "MOEAD"})
 """The algorithms whose states cannot be saved: they are generators, which cannot be pickled."""
@@ -94,10 +94,10 @@ LEFT_OUT = {
     "Optuna": "it needs another package",
     "RandomSearch": "see the optimizer random-search",
 }
-"""The algorithms of pymoo that are not offered, and why."""
+"""The algorithms of pymoo that are not offered, with the reasons."""
 
 MATINGS = 10
-"""Maximum attempts at mating for new points, with integer variables; pymoo's 100 take long in small spaces."""
+"""Maximum number of mating attempts for new points with integer variables; pymoo's 100 take long in small spaces."""
 
 DIRECTIONS = 100
 """Maximum number of reference directions, unless a population size is given."""
@@ -105,16 +105,16 @@ DIRECTIONS = 100
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
-    """A run's progress.
+    """The state of a run.
 
     Attributes:
-        rng: The source of starts.
+        rng: The random generator for starts.
         problem: The problem as pymoo sees it.
-        algorithm: That of the current start.
-        individuals: Those it evaluates now.
-        points: (m, d) where they are.
-        begun: Number of evaluations at the start.
-        generators: What its operators draw from.
+        algorithm: The algorithm of the current start.
+        individuals: The individuals it is evaluating.
+        points: (m, d) the points of those individuals.
+        begun: Number of evaluations before the current start.
+        generators: The global generators that its operators draw from.
     """
 
     rng: np.random.Generator
@@ -130,19 +130,19 @@ class _State(State):
 class Pymoo(Continuable[_State]):
     """An algorithm of pymoo, in the problem's box.
 
-    Integer variables are rounded before they are evaluated. It recommends pymoo's optimum: with one objective the best
-    point, with several (m, d) points, feasible ones if there are any. It exposes ``generation``, the number of the
-    generation since it last started.
+    Integer variables are rounded before evaluation. The recommendation is pymoo's optimum: the best point or, with
+    several objectives, (m, d) points, feasible ones if there are any. ``generation``, the number of the generation
+    since the last start, is exposed.
 
     Attributes:
-        algorithm: Which one of `SINGLE` or `MULTI`; upper or lower case. The former take problems of one objective,
-            the latter of several.
+        algorithm: One of `SINGLE` or `MULTI`, in upper or lower case. The former accept problems of one objective, the
+            latter of several.
         population_size: Points per generation; None for pymoo's choice. The algorithms of `WITH_DIRECTIONS` take the
-            greatest number of evenly spaced directions (Das and Dennis) up to it, or up to 100.
+            largest number of evenly spaced directions (Das and Dennis) up to it, or up to 100.
         options: The algorithm's own options.
-        restarts: Whether to start again with a new population whenever the algorithm stops, endlessly; else the run
-            ends then.
-        name: Its name; by default "pymoo", the algorithm, and the fields that differ from their defaults.
+        restarts: Whether to start again with a new population, endlessly, whenever the algorithm stops; otherwise the
+            run ends.
+        name: The optimizer's name; by default "pymoo", the algorithm, and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -187,7 +187,7 @@ class Pymoo(Continuable[_State]):
         self._advance(state)
 
     def _warm(self, state: _State, start: WarmStart) -> None:
-        """In place of the first points to evaluate take the latest ones known, and the best one."""
+        """Replace the first points to evaluate by the latest known ones, including the best one."""
         points, values = known_points(start, state.space)
         individuals = np.atleast_1d(state.individuals)
         size = len(individuals)
@@ -204,12 +204,12 @@ class Pymoo(Continuable[_State]):
                 self._advance(state)
 
     def reseed(self, state: _State, rng: np.random.Generator) -> None:
-        """Seed its random states anew; the generation that it has asked for stays."""
+        """Reseed the random states; the generation already asked for stays as it is."""
         state.algorithm.random_state = np.random.default_rng(seed_from(rng))
         state.generators.reseed(seed_from(rng))
 
     def _advance(self, state: _State) -> None:
-        """To the next points to evaluate, with a new start if the algorithm has stopped."""
+        """Go on to the next points to evaluate, with a new start if the algorithm has stopped."""
         algorithm = state.algorithm
         with np.errstate(all="ignore"):
             while algorithm.has_next():
@@ -237,15 +237,15 @@ class Pymoo(Continuable[_State]):
             self._advance(state)
 
     def running(self, state: _State) -> OwnGenerators:
-        """The context of a run: NumPy's and Python's global generators apart, which CMAES seeds."""
+        """The context of a run, which separates NumPy's and Python's global generators, as CMAES seeds them."""
         return state.generators
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
-        """Reads ``generation``, the number of the generation since the last start."""
+        """A reader of ``generation``, the number of the generation since the last start."""
         return {"generation": lambda state: float(state.algorithm.n_iter or 0)}
 
     def recommendation(self, state: _State) -> FloatArray:
-        """The best point (d,), or points (m, d) of a run; the box's centre before the first generation's end."""
+        """The best point (d,) or points (m, d) of a run; the box's centre until the first generation ends."""
         best, space = state.algorithm.opt, state.space
         if best is None or not len(best):
             return center_of(space)
@@ -253,7 +253,7 @@ class Pymoo(Continuable[_State]):
         return points[0] if self.algorithm in SINGLE else points
 
     def warm_start(self, state: _State) -> WarmStart:
-        """What another optimizer can start from: the best point and the population, once it is evaluated."""
+        """What another optimizer can start from: the best point and, once evaluated, the population."""
         population = state.algorithm.pop
         if not state.algorithm.is_initialized or population is None or not len(population):
             return super().warm_start(state)
@@ -274,7 +274,7 @@ class Pymoo(Continuable[_State]):
         return super().save(state)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         single, constrained = traits.objectives == 1, traits.constraints > 0
         others = ", ".join(sorted(set(SINGLE if single else MULTI) - (UNCONSTRAINED if constrained else set())))
         if single != (self.algorithm in SINGLE):
@@ -292,7 +292,7 @@ class Pymoo(Continuable[_State]):
 
         Args:
             objectives: Number of objectives.
-            mask: (d,) which variables are integers; None: none.
+            mask: (d,) mask of the integer variables; None if there are none.
         """
         kind = "soo.nonconvex" if self.algorithm in SINGLE else "moo"
         module = importlib.import_module(f"pymoo.algorithms.{kind}.{ALGORITHMS[self.algorithm][0]}")
@@ -314,7 +314,7 @@ class Pymoo(Continuable[_State]):
 
 
 def _problem(space: Space) -> Any:
-    """The problem as pymoo evaluates it, by the answer told."""
+    """The problem as pymoo evaluates it, from the values told."""
     problem: Any = importlib.import_module("pymoo.core.problem").Problem
 
     class Told(problem):
@@ -328,7 +328,7 @@ def _problem(space: Space) -> Any:
 
 
 def round_integers(points: FloatArray, mask: Any) -> FloatArray:
-    """`points` (m, d) with the variables of `mask` (d,) rounded, if there is one."""
+    """`points` (m, d) with the variables in `mask` (d,) rounded, if there is a mask."""
     if mask is not None:
         points[:, mask] = np.rint(points[:, mask])
     return points
@@ -345,7 +345,7 @@ def _rounding(mask: Any) -> Any:
 
 
 def _directions(objectives: int, size: int) -> FloatArray:
-    """(n, k) evenly spaced reference directions in the unit simplex, n at most `size` but no fewer than k."""
+    """(n, k) evenly spaced reference directions in the unit simplex, with n at most `size` but not below k."""
     partitions = 1
     while math.comb(partitions + objectives, objectives - 1) <= size:
         partitions += 1

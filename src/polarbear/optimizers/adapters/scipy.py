@@ -1,6 +1,6 @@
 """The optimizers of `scipy.optimize`, restarted endlessly.
 
-Their warnings, about precision loss or values that are not finite, are not shown; those of the problem are.
+Their warnings about precision loss or non-finite values are not shown; those of the problem are.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ METHODS: dict[str, tuple[str, ...]] = {
 """The methods of `scipy.optimize.minimize` that need no derivatives from the user, with their options."""
 
 UNBOUNDED = frozenset({"CG", "BFGS"})
-"""The methods without bounds: they may evaluate anywhere."""
+"""The methods without bounds, which may evaluate points anywhere."""
 
 CONSTRAINED = frozenset({"COBYLA", "COBYQA", "SLSQP", "trust-constr"})
-"""The methods that take constraints; the others ignore them."""
+"""The methods that accept constraints; the others ignore them."""
 
 QUASI_NEWTON = frozenset({"BFGS", "L-BFGS-B"})
-"""The methods that learn an inverse Hessian, which they leave to another optimizer."""
+"""The methods that learn an inverse Hessian, which they can pass on to another optimizer."""
 
 GREATEST = sys.float_info.max
-"""Bound on values for local methods: no finite value exceeds it, so that the order of all values is kept."""
+"""Bound on values for local methods: no finite value exceeds it, so that the order of all values is preserved."""
 
 _ENDLESS = 10**15
 
 _Tolerance = Annotated[float, real(ge=0)]
 
 _LEAST_POPULATION = 5
-"""Of SciPy's differential evolution."""
+"""Smallest population of SciPy's differential evolution."""
 _STRATEGIES = [
     f"{base}{kind}"
     for base in ("best1", "rand1", "randtobest1", "currenttobest1", "best2", "rand2")
@@ -86,19 +86,19 @@ def _optimize(function: str, problem: Objective, objective: Callback, *args: Any
 class ScipyMinimize(Restarted):
     """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
 
-    The methods that take bounds get the box: not CG and BFGS, which may leave it; COBYLA and trust-constr may leave it
-    a little on the way. Gradients are finite differences, whose evaluations count; where those of huge values lead to
-    points that are NaN, the method has ended. Infinite values count as `GREATEST`: differences of two of them are 0
-    and not NaN, so that the methods notice the lack of progress. The methods of `CONSTRAINED` get the problem's
+    Methods that accept bounds are given the box; CG and BFGS do not and may leave it, and COBYLA and trust-constr may
+    leave it a little on the way. Gradients are finite differences, whose evaluations count; where those of huge values
+    lead to points with NaN, the method ends. Infinite values count as `GREATEST`: the difference of two of them is 0
+    and not NaN, so that the methods notice the lack of progress. The methods of `CONSTRAINED` are given the problem's
     constraints.
 
     Attributes:
-        method: Which one of `METHODS`; upper or lower case.
+        method: One of `METHODS`, in upper or lower case.
         options: The method's own options.
         tol: The method's tolerance; None for its default.
-        restarts: Whether to start again from a new random point whenever the method stops, endlessly; else the
+        restarts: Whether to start again from a new random point, endlessly, whenever the method stops; otherwise the
             run ends when the method does.
-        name: Its name; by default the method's and the options given.
+        name: The optimizer's name; by default the method's name and the options given.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -116,7 +116,7 @@ class ScipyMinimize(Restarted):
 
     @property
     def constrained(self) -> bool:
-        """Whether the method takes constraints."""
+        """Whether the method accepts constraints."""
         return self.method in CONSTRAINED
 
     def _search(
@@ -152,7 +152,7 @@ class ScipyMinimize(Restarted):
         )
 
     def _offer(self, curvature: Curvature, objective: Callback, problem: Objective) -> Any:
-        """Offer what the best start has learned; returns the callback by which SciPy tells of its iterations."""
+        """Offer a warm start from the best start so far; return the callback that SciPy calls in each iteration."""
         before = objective.curvature
 
         def best() -> Curvature:
@@ -170,9 +170,9 @@ class ScipyMinimize(Restarted):
 
 
 def _inverse_hessian(start: WarmStart) -> FloatArray:
-    """(d, d) what another search by gradients has learned; of a CMA-ES C with a mean eigenvalue of 1.
+    """(d, d) the inverse Hessian learned by another gradient-based search, or a CMA-ES's C with mean eigenvalue 1.
 
-    C is the inverse Hessian but for its scale (Hansen, tutorial, 1.3).
+    C is the inverse Hessian up to scale (Hansen, tutorial, 1.3).
     """
     if isinstance(start.optimizer, ScipyMinimize):
         return np.asarray(start.state)
@@ -202,11 +202,11 @@ class ScipyDifferentialEvolution(Restarted):
         mutation: Differential weight, or a range (low, high) for dithering.
         recombination: Crossover probability.
         polish: Whether to end with L-BFGS-B from the best point.
-        init: How the first points are drawn, such as ``"latinhypercube"``.
+        init: How the initial points are drawn, such as ``"latinhypercube"``.
         atol: Absolute tolerance of convergence.
         updating: ``"immediate"`` or ``"deferred"``.
-        restarts: Whether to start again with new points whenever it stops, endlessly.
-        name: Its name; by default "DE" and the fields that differ from their defaults.
+        restarts: Whether to start again with new points, endlessly, whenever it stops.
+        name: The optimizer's name; by default "DE" and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -227,7 +227,7 @@ class ScipyDifferentialEvolution(Restarted):
 
     @property
     def constrained(self) -> bool:
-        """It takes constraints."""
+        """Always true: it accepts constraints."""
         return True
 
     def _search(
@@ -243,17 +243,17 @@ class ScipyDifferentialEvolution(Restarted):
 class ScipyDualAnnealing(Restarted):
     """`scipy.optimize.dual_annealing` in the problem's box, from a uniformly random point of it.
 
-    Values above 1e100, infinite ones among them, count as 1e100: without a finite value SciPy gives up.
+    Values above 1e100, including infinite ones, count as 1e100: without a finite value SciPy gives up.
 
     Attributes:
         maxiter: Maximum number of iterations.
         initial_temp: The initial temperature, above 0.01.
-        restart_temp_ratio: The share of the initial temperature at which it reanneals, between 0 and 1.
-        visit: The visiting distribution's parameter, from 1 to 3; high values make heavier tails.
-        accept: The acceptance distribution's parameter, from -1e4 to -5; low values accept less.
-        no_local_search: Whether to leave out L-BFGS-B.
-        restarts: Whether to start again from a new random point whenever it stops, endlessly.
-        name: Its name; by default "DualAnnealing" and the fields that differ from their defaults.
+        restart_temp_ratio: The fraction of the initial temperature at which it reanneals, between 0 and 1.
+        visit: The parameter of the visiting distribution, from 1 to 3; higher values give heavier tails.
+        accept: The parameter of the acceptance distribution, from -1e4 to -5; lower values accept less.
+        no_local_search: Whether to omit the local search by L-BFGS-B.
+        restarts: Whether to start again from a new random point, endlessly, whenever it stops.
+        name: The optimizer's name; by default "DualAnnealing" and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -284,10 +284,10 @@ def _arguments(optimizer: ScipyDifferentialEvolution | ScipyDualAnnealing) -> di
 
 
 def _stop_at_standstill(start: FloatArray) -> Any:
-    """A callback that ends a start of Powell's method when an iteration returns to the point of the one before.
+    """A callback that ends a start of Powell's method when an iteration returns to the point of the previous one.
 
-    SciPy searches along their difference next, which is zero, and fails. Its own criterion, by values, misses that
-    where the search along the sum of all steps moved the point in between.
+    SciPy would then search along the difference of the two points, which is zero, and fail. Its own criterion, based on
+    values, misses this if the search along the sum of all steps moved the point in between.
     """
     last = start
 

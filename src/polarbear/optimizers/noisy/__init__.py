@@ -1,4 +1,4 @@
-"""Evolution strategies for noisy problems: CMA-ES whose selection stage is a part."""
+"""Evolution strategies for noisy problems: CMA-ES with an exchangeable selection stage."""
 
 from __future__ import annotations
 

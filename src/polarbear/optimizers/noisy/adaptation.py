@@ -1,9 +1,9 @@
-"""What adapts to noise by how consistent the steps of the search distribution are.
+"""Selection stages that adapt to noise by how consistent the steps of the search distribution are.
 
-Nishida and Akimoto (2018, "PSA-CMA-ES") adapt the number of candidates, Nomura, Akimoto and Ono (2025, "CMA-ES with
-learning rate adaptation") how much of a step is taken, and Uchida, Nishihara and Shirakawa (2024, "CMA-ES with adaptive
-reevaluation for multiplicative noise") how often a candidate is evaluated as well. All look at steps of (m, Σ = σ²C) in
-coordinates in which the Fisher information is the identity. Each start begins with nothing learned.
+Nishida and Akimoto (2018, "PSA-CMA-ES") adapt the number of candidates; Nomura, Akimoto and Ono (2025, "CMA-ES with
+learning rate adaptation") adapt how much of a step is taken; Uchida, Nishihara and Shirakawa (2024, "CMA-ES with
+adaptive reevaluation for multiplicative noise") also adapt how often a candidate is evaluated. All consider steps of
+(m, Σ = σ²C) in coordinates in which the Fisher information is the identity. The memory is empty at each start.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from polarbear.validation import real
 
 
 def local_step(before: Search, after: Search) -> tuple[FloatArray, FloatArray]:
-    """A step of the distribution in the coordinates of A⁻¹(· - m) / σ, with A Aᵀ = C before it.
+    """A step of the distribution in the coordinates A⁻¹(· - m) / σ, where A Aᵀ = C before the step.
 
     Returns:
-        (d,) that of m, and (d²,) that of Σ, or (d,) if C is diagonal: over √2, so that their squared lengths sum to
-        that of the step by the Fisher information of the normal distribution.
+        The step of m, (d,), and that of Σ, (d²,), or (d,) if C is diagonal. The latter is divided by √2, so that the
+        squared lengths sum to that of the step under the Fisher information of the normal distribution.
     """
     mean = before.steps(after.mean[np.newaxis])[0]
     growth = (after.step_size / before.step_size) ** 2
@@ -41,14 +41,14 @@ def local_step(before: Search, after: Search) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(kw_only=True, eq=False)
 class Path:
-    """What population size adaptation has seen of a start.
+    """What population size adaptation has accumulated over a start.
 
     Attributes:
-        steps: Exponentially fading sums of the steps of m and Σ; 0 before the first.
-        weight: γ_θ, the expected squared length of the path if candidates were selected by chance.
-        mean_weight: γ_σ, the same of the path of the step size.
-        covariance_weight: γ_c, and of that of the covariance matrix.
-        population: λ, before it is rounded.
+        steps: Exponentially fading sums of the steps of m and Σ; None before the first step.
+        weight: γ_θ, the expected squared length of the path under random selection.
+        mean_weight: γ_σ, the same for the path of the step size.
+        covariance_weight: γ_c, the same for the path of the covariance matrix.
+        population: λ before rounding.
     """
 
     steps: tuple[FloatArray, FloatArray] | None = None
@@ -59,16 +59,16 @@ class Path:
 
 
 def expected_length(parameters: Parameters, mean_weight: float, covariance_weight: float) -> float:
-    """The expected squared length of a step if candidates are selected by chance, E‖ℐ^½ Δθ‖².
+    """The expected squared length of a step if candidates are selected at random, E‖ℐ^½ Δθ‖².
 
-    It is that of the step of m, d / μ_eff, and half of that of Σ: from σ, and from the two terms of C and what they
-    have in common. σ counts twice: in Δσ² I, and as a factor of the step of C. Other implementations have
-    half of the common term; simulated steps have this expectation.
+    It is that of the step of m, d / μ_eff, plus half of that of Σ: from σ, and from the two terms of C and their cross
+    term. σ counts twice: in Δσ² I, and as a factor of the step of C. Other implementations have half of the cross
+    term; simulated steps have the expectation given here.
 
     Args:
         parameters: The strategy's constants.
-        mean_weight: γ_σ, the expected squared length of p_σ over d.
-        covariance_weight: γ_c, that of p_c.
+        mean_weight: γ_σ, the expected squared length of p_σ divided by d.
+        covariance_weight: γ_c, the same for p_c.
     """
     d, rates = parameters.dimension, parameters
     mean, covariance = parameters.rank_weights
@@ -88,9 +88,9 @@ def expected_length(parameters: Parameters, mean_weight: float, covariance_weigh
 
 @cache
 def best_step_size(parameters: Parameters) -> float:
-    """The step size that gains most on a sphere in many variables, up to a factor that λ does not change.
+    """The step size with the largest progress on a sphere in many variables, up to a factor independent of λ.
 
-    With c = -Σ w E N(i:λ), the mean of what is selected of λ normal numbers, it is c μ_eff d / (d - 1 + c² μ_eff).
+    With c = -Σ w E N(i:λ), the mean selected from λ normal numbers, it is c μ_eff d / (d - 1 + c² μ_eff).
     """
     from scipy.special import ndtri
 
@@ -102,14 +102,14 @@ def best_step_size(parameters: Parameters) -> float:
 
 @stage("population-size-adaptation")
 class PopulationSizeAdaptation(Ranks):
-    """PSA: more candidates while steps of the distribution look like chance, fewer while they agree.
+    """PSA: more candidates while steps of the distribution look random, fewer while they agree.
 
-    λ stays between the default and 512 times that. A start takes over λ from the one before. The step size goes with
-    λ as the best one on a sphere does.
+    λ stays between the default and 512 times the default. A start takes over λ from the previous one. The step size
+    changes with λ like the optimal one on a sphere.
 
     Attributes:
-        rate: β, of the path of steps.
-        threshold: α; λ grows if the squared length of the path is below α times what chance gives.
+        rate: β, the learning rate of the path of steps.
+        threshold: α; λ grows if the squared length of the path is below α times its expectation at random.
     """
 
     rate: Annotated[float, real(gt=0, le=1)] = 0.4
@@ -152,20 +152,20 @@ def _faded(weight: float, rate: float) -> float:
 
 
 MEAN_RATE, COVARIANCE_RATE = 0.1, 0.03
-"""β of the moving averages of the steps of m and Σ."""
+"""β of the moving averages of the steps of m and of Σ."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Consistency:
-    """How much the steps of m, or of Σ, of a start agree with each other.
+    """How consistent the steps of m, or those of Σ, are within a start.
 
     Attributes:
         rate: β of the moving averages.
-        learning_rate: η.
-        mean: The averaged step.
-        square: Its averaged squared length.
-        halves: The averaged steps of two halves of the evaluations; (2, n).
-        products: The averaged products of these with each other; (2, 2).
+        learning_rate: The learning rate η.
+        mean: Moving average of the step.
+        square: Moving average of the step's squared length.
+        halves: Moving averages of the steps by each half of the evaluations; (2, n).
+        products: Moving averages of the products of those two steps; (2, 2).
     """
 
     rate: float
@@ -176,18 +176,18 @@ class Consistency:
     products: FloatArray = field(default_factory=lambda: np.zeros((2, 2)))
 
     def add(self, step: FloatArray) -> None:
-        """Count a step (n,) in."""
+        """Add a step (n,) to the averages."""
         self.mean = (1 - self.rate) * self.mean + self.rate * step
         self.square = (1 - self.rate) * self.square + self.rate * float(step @ step)
 
     def add_halves(self, steps: FloatArray) -> None:
-        """Count in what the step would be by each half of the evaluations, (2, n)."""
+        """Add the steps (2, n) that each half of the evaluations alone would lead to."""
         self.halves = (1 - self.rate) * self.halves + self.rate * steps
         self.products = (1 - self.rate) * self.products + self.rate * (steps @ steps.T)
 
     @property
     def signal_to_noise(self) -> float:
-        """The squared length of the expected step over the variance of steps."""
+        """The squared length of the expected step divided by the variance of the steps."""
         squared = float(np.square(self.mean).sum())
         noise = self.square - squared
         signal = squared - self.rate / (2 - self.rate) * self.square
@@ -195,14 +195,14 @@ class Consistency:
 
     @property
     def correlation(self) -> float:
-        """That of the steps by the two halves; 1 if they do not vary."""
+        """The correlation of the steps by the two halves; 1 if they do not vary."""
         average: Any = self.halves
         covariance = self.products - average @ average.T
         scale = covariance[0, 0] * covariance[1, 1]
         return float(covariance[0, 1]) / math.sqrt(scale) if scale > 0 else 1.0
 
     def learn(self, target: float, speed: float, damping: float) -> None:
-        """Move η so that the ratio of signal to noise becomes `target` · η."""
+        """Adjust η so that the signal-to-noise ratio approaches `target` · η."""
         surplus = min(max(self.signal_to_noise / (target * self.learning_rate) - 1, -1.0), 1.0)
         speed = min(speed * self.learning_rate, self.rate)
         self.learning_rate = min(1.0, self.learning_rate * math.exp(speed * surplus / damping))
@@ -210,12 +210,12 @@ class Consistency:
 
 @dataclass(kw_only=True, eq=False)
 class Learned:
-    """The memory of learning rate adaptation, and of reevaluation adaptation, which includes it.
+    """The memory of learning rate adaptation and of reevaluation adaptation, which includes it.
 
     Attributes:
-        mean: The steps of m.
-        covariance: Those of Σ.
-        evaluations: How often a candidate is evaluated; on average, as it may be a fraction.
+        mean: The consistency of the steps of m.
+        covariance: The consistency of the steps of Σ.
+        evaluations: The average number of evaluations per candidate, which may be a fraction.
     """
 
     mean: Consistency
@@ -225,11 +225,11 @@ class Learned:
 
 @stage("learning-rate-adaptation")
 class LearningRateAdaptation(Ranks):
-    """LRA: smaller steps of m and Σ, the less they agree with each other.
+    """LRA: smaller steps of m and Σ the less consistent they are.
 
     Attributes:
-        target: α; the ratio of signal to noise is held at α times the learning rate.
-        speed: γ, how fast learning rates change.
+        target: α; the signal-to-noise ratio is kept at α times the learning rate.
+        speed: γ, the speed at which learning rates change.
     """
 
     target: Annotated[float, real(gt=0)] = 1.4
@@ -240,7 +240,7 @@ class LearningRateAdaptation(Ranks):
         return Learned(mean=Consistency(rate=MEAN_RATE), covariance=Consistency(rate=COVARIANCE_RATE))
 
     def adapt(self, memory: Learned, generation: Generation, after: Search) -> tuple[Search, Parameters]:
-        """A part of the step of m and of that of Σ."""
+        """The distribution after shortened steps of m and Σ."""
         if generation.search.generation == 0:
             memory.mean, memory.covariance = Consistency(rate=MEAN_RATE), Consistency(rate=COVARIANCE_RATE)
         return self._shortened(memory, generation.search, after, damping=1.0), generation.parameters
@@ -254,7 +254,7 @@ class LearningRateAdaptation(Ranks):
         return replace(moved, step_size=moved.step_size * old / memory.mean.learning_rate)
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """``learning_rate_mean`` and ``learning_rate_covariance``."""
+        """Readers of ``learning_rate_mean`` and ``learning_rate_covariance``."""
         return {
             "learning_rate_mean": lambda memory: float(memory.mean.learning_rate),
             "learning_rate_covariance": lambda memory: float(memory.covariance.learning_rate),
@@ -262,7 +262,7 @@ class LearningRateAdaptation(Ranks):
 
 
 def blend(before: Search, after: Search, mean: float, covariance: float) -> Search:
-    """The distribution when these shares of the steps of m and Σ are taken; C has the determinant 1 then."""
+    """The distribution after the given fractions of the steps of m and Σ, with C scaled to determinant 1."""
     old, new = before.step_size**2, after.step_size**2
     sigma = (1 - covariance) * old * before.covariance + covariance * new * after.covariance
     if sigma.ndim == 1:
@@ -277,18 +277,18 @@ def blend(before: Search, after: Search, mean: float, covariance: float) -> Sear
 
 
 LEAST_EVALUATIONS = 1.2
-"""Of each candidate on average: in every fifth generation all are evaluated twice, to see whether it matters."""
+"""Evaluations per candidate on average, at least: in every fifth generation all are evaluated twice, as a check."""
 
 
 @stage("reevaluation-adaptation")
 class ReevaluationAdaptation(LearningRateAdaptation):
-    """RA: candidates are evaluated more often while steps by two halves of the evaluations disagree; with LRA.
+    """RA: LRA with more evaluations per candidate while the steps by two halves of the evaluations disagree.
 
-    Where a candidate is evaluated once, both halves are that value, and agree.
+    Where a candidate is evaluated once, that value serves as both halves, which then agree.
 
     Attributes:
-        agreement: The correlation of the halves' steps that is aimed at where candidates are evaluated twice; its power
-            1 + ln(evaluations / 1.2) where they are evaluated more often.
+        agreement: The correlation of the two halves' steps that is aimed at where candidates are evaluated twice; where
+            they are evaluated more often, its power 1 + ln(evaluations / 1.2).
     """
 
     agreement: Annotated[float, real(gt=0, lt=1)] = 0.8
@@ -298,14 +298,14 @@ class ReevaluationAdaptation(LearningRateAdaptation):
         return replace(LearningRateAdaptation.begin(self), evaluations=LEAST_EVALUATIONS)
 
     def request(self, memory: Learned, generation: Generation, rng: np.random.Generator) -> IntArray:
-        """All candidates as often as memory has it, rounded up or down at random."""
+        """All candidates, as often as the memory says, rounded up or down at random."""
         if generation.evaluated:
             return np.empty(0, dtype=np.intp)
         return np.tile(np.arange(len(generation.points)), int(memory.evaluations + rng.uniform()))
 
     @property
     def knows_noise(self) -> bool:
-        """Never: in most generations each candidate is evaluated once."""
+        """Always false: in most generations each candidate is evaluated once."""
         return False
 
     def values(self, memory: Learned, generation: Generation) -> FloatArray:  # noqa: ARG002
@@ -313,7 +313,7 @@ class ReevaluationAdaptation(LearningRateAdaptation):
         return generation.values.mean(axis=1)
 
     def adapt(self, memory: Learned, generation: Generation, after: Search) -> tuple[Search, Parameters]:
-        """A part of the step, and how often candidates are evaluated next."""
+        """The distribution after shortened steps; the number of evaluations per candidate is adapted too."""
         before, parameters, values = generation.search, generation.parameters, generation.values
         if before.generation == 0:
             memory.mean, memory.covariance = Consistency(rate=MEAN_RATE), Consistency(rate=COVARIANCE_RATE)
@@ -333,5 +333,5 @@ class ReevaluationAdaptation(LearningRateAdaptation):
         return self._shortened(memory, before, after, damping), parameters
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """Those of `LearningRateAdaptation`, and ``reevaluations``."""
+        """Readers of the parameters of `LearningRateAdaptation`, and of ``reevaluations``."""
         return {**LearningRateAdaptation.diagnostics(self), "reevaluations": lambda memory: float(memory.evaluations)}

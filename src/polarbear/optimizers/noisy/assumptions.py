@@ -1,4 +1,4 @@
-"""What residual bootstrapping assumes, as numbers to log (Wang and Lu, 2026, table 2)."""
+"""Measures of the assumptions of residual bootstrapping, for logging (Wang and Lu, 2026, table 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from polarbear.records import Run
 
 ENOUGH = 40
-"""With fewer residuals in the pool its halves are not compared."""
+"""Minimum number of residuals in the pool for comparing its halves."""
 
 
 def clip_rate(memory: Any) -> float:
@@ -21,7 +21,7 @@ def clip_rate(memory: Any) -> float:
 
 
 def shape_distance(memory: Any) -> float:
-    """W₁ between standardized residuals at small and at large |f|: 0 if their law is the same everywhere."""
+    """W₁ between standardized residuals at small and at large |f|; 0 if their distribution is the same everywhere."""
     residuals, sizes = memory.pool.T
     if len(residuals) < ENOUGH:
         return math.nan
@@ -30,7 +30,7 @@ def shape_distance(memory: Any) -> float:
 
 
 def drift(memory: Any) -> float:
-    """W₁ between the older and the newer half of the pool: 0 if the law of the noise stays the same."""
+    """W₁ between the older and the newer half of the pool; 0 if the noise distribution stays the same."""
     residuals = memory.pool[:, 0]
     if len(residuals) < ENOUGH:
         return math.nan
@@ -38,7 +38,7 @@ def drift(memory: Any) -> float:
 
 
 def scale_fit(memory: Any) -> float:
-    """R² of the scale s0 + s1 |f| on recent residuals: how much of their size it explains."""
+    """R² of the scale s0 + s1 |f| on recent residuals, the share of the variance of their sizes that it explains."""
     if len(memory.residuals) < 2:
         return math.nan
     residuals, sizes = memory.residuals.T
@@ -71,10 +71,10 @@ READERS: Mapping[str, Callable[[Any], float]] = {
     "near_ties": near_ties,
     "center_stability": lambda memory: float(memory.stability),
 }
-"""What is logged, from the memory of `ResidualBootstrap`."""
+"""Readers of the logged parameters from the memory of `ResidualBootstrap`."""
 
 LIMITS = {"clip_rate": 0.05, "shape_distance": 0.5, "drift": 0.5, "near_ties": 0.5, "center_stability": 1.0}
-"""Above these an assumption counts as violated; W₁ = 0.5 is half a standard deviation of the residuals."""
+"""Limits above which an assumption counts as violated; W₁ = 0.5 is half a standard deviation of the residuals."""
 
 ASSUMPTIONS = {
     "clip_rate": "noise has tails so heavy that what holds for winsorized residuals need not hold for it",
@@ -86,13 +86,13 @@ ASSUMPTIONS = {
 
 
 def violated(run: Run) -> list[str]:
-    """Which assumptions a run violated at its end, in words with the number.
+    """The assumptions that a run violated at its end, in words and numbers.
 
     Args:
-        run: One whose parameters were logged (`polarbear.experiment.Watch`); of others nothing is known.
+        run: A run whose parameters were logged (`polarbear.experiment.Watch`); nothing is known of others.
 
     Returns:
-        A sentence for each; none if nothing is known, as in runs of other optimizers.
+        A sentence for each violated assumption; none if nothing is known, as in runs of other optimizers.
     """
     if run.parameters is None:
         return []

@@ -1,4 +1,4 @@
-"""What a run returns under noise: an average of its means, from the start that came to the lowest values."""
+"""The recommendation of a run under noise: an average of its means, from the start that reached the lowest values."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from polarbear.records import FloatArray
 
 DECAY = 8.0
-"""η of polynomial-decay averaging (Shamir and Zhang, 2013, section 4): it forgets all but the last part of a start,
-of which half the weight lies on the last 1 - 2^(-1/(η+1)) = 7 %."""
+"""η of polynomial-decay averaging (Shamir and Zhang, 2013, section 4), which forgets all but the last part of a start:
+half of the weight lies on the last 1 - 2^(-1/(η+1)) = 7 %."""
 WINDOW = 20
-"""Generations whose values tell how low a start has come; before so many, an earlier start is preferred."""
+"""Number of generations whose values show how low a start has come; before that, an earlier start is preferred."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Average:
-    """The averaged mean of the generations since a start, and how low their values are.
+    """The averaged mean of the generations since a start, and the level of their values.
 
     Attributes:
         mean: (d,) the averaged mean; None before the first generation.
-        generations: How many were averaged.
+        generations: Number of generations averaged.
         medians: The median value of each of the last `WINDOW` generations.
     """
 
@@ -31,7 +31,7 @@ class Average:
     medians: list[float] = field(default_factory=list[float])
 
     def add(self, mean: FloatArray, values: FloatArray) -> None:
-        """Count a generation in: the mean (d,) after it, and the values (λ,) of its candidates."""
+        """Add a generation: the mean (d,) after it and the values (λ,) of its candidates."""
         self.generations += 1
         share = (DECAY + 1) / (DECAY + self.generations)
         self.mean = mean if self.mean is None else self.mean + share * (mean - self.mean)
@@ -40,5 +40,5 @@ class Average:
 
     @property
     def level(self) -> float:
-        """The median over the last generations of the median value; +inf after fewer than `WINDOW`."""
+        """The median of the median values of the last generations; +inf after fewer than `WINDOW` generations."""
         return float(np.median(self.medians)) if len(self.medians) == WINDOW else math.inf

@@ -1,4 +1,4 @@
-"""CMA-ES whose selection stage is a part, by ask and tell."""
+"""An ask-and-tell CMA-ES with an exchangeable selection stage."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from polarbear.records import FloatArray
 from polarbear.validation import Flag, real, whole
 
 SMALLEST = 1e-12
-"""Restart once every standard deviation is below this share of the initial one (tolx of `cma` and `cmaes`)."""
+"""Restart once every standard deviation is below this fraction of the initial one (tolx of `cma` and `cmaes`)."""
 FLATTEST = 1e-12
-"""Restart once the best values of a while lie closer together than this (tolfun of `cmaes`)."""
+"""Restart once the best values of recent generations lie closer together than this (tolfun of `cmaes`)."""
 WORST_CONDITION = 1e14
-"""Restart once the covariance matrix is conditioned worse (as `cma` and `cmaes`)."""
+"""Restart once the condition number of the covariance matrix exceeds this (as in `cma` and `cmaes`)."""
 
 
 @dataclass(kw_only=True, eq=False)
 class CMAState(State):
-    """Where a run stands.
+    """The state of a run.
 
     Attributes:
         search: The search distribution, in the unit box.
         parameters: The constants of the strategy.
-        generation: The candidates under way.
+        generation: The generation being evaluated; None between generations.
         memory: What the selection stage has learned.
-        candidates: Which candidates are being evaluated.
-        spent: Evaluations since the last start.
+        candidates: Indices of the candidates being evaluated.
+        spent: Number of evaluations since the last start.
         bests: The lowest value of each generation since the last start.
-        average: The averaged mean of the present start.
-        earlier: That of the earlier start that came to the lowest values.
+        average: The averaged mean of the current start.
+        earlier: The averaged mean of the earlier start that reached the lowest values.
         incumbent: (d,) the candidate with the lowest estimated value, or the lowest posterior mean.
-        incumbent_value: That value.
-        generations: How many generations there were.
+        incumbent_value: The estimated value or posterior mean of `incumbent`.
+        generations: Number of generations.
     """
 
     rng: np.random.Generator
@@ -74,36 +74,36 @@ PRESETS: dict[str, dict[str, Any]] = {
     "psa-cma-es": {"selection": PopulationSizeAdaptation()},
     "ra-cma-es": {"selection": ReevaluationAdaptation()},
 }
-"""For noisy problems. The first was chosen on half of the functions of bbob-noisy, and is better than plain CMA-ES on
-the other half."""
+"""Presets for noisy problems. The first one was selected on half of the functions of bbob-noisy; on the other half it
+is better than plain CMA-ES."""
 
 
 @family("noisy-cma-es", "cma-es", presets=PRESETS, selection="{}", restart_strategy="{}")
 class CMAES(Distributed[CMAState], SingleObjective):
-    """CMA-ES with a selection stage of one's choice.
+    """CMA-ES with an exchangeable selection stage.
 
     Attributes:
-        selection: What turns observed values into weights: `Ranks`, `ResidualBootstrap`, `ProbeAndSwitch`, or a
-            description of one, such as ``{"selection": "ranks", "evaluations": 5}``.
+        selection: The stage that turns observed values into weights: `Ranks`, `ResidualBootstrap`, `ProbeAndSwitch`, or
+            a description such as ``{"selection": "ranks", "evaluations": 5}``.
         diagonal: Whether the covariance matrix is diagonal.
         active: Whether the worse half of the candidates has negative weights in the covariance matrix.
-        mass: Whether the paths take the effective number of selected candidates from the candidates' weights, or from
-            those of the ranks. It is the same unless weights are expected ones: these are closer to each other, and
-            with the number of the ranks the step size then shrinks by itself.
+        mass: Whether the effective number of selected candidates in the evolution paths follows from the candidates'
+            weights or from those of the ranks. The two agree unless the weights are expected ones: these are closer to
+            each other, and with the number of the ranks the step size then shrinks by itself.
         population_size: Candidates per generation λ; by default 4 + ⌊3 ln d⌋.
-        growth: Under noise, a generation has at least growth · √n candidates after n evaluations, in steps of √2: small
-            ones while there is far to go, large ones, over which the noise averages out, when little is left to gain.
-        relative_sigma0: The initial step size as a share of the box's width.
-        start: Where the first mean is: drawn uniformly from the box, or its centre.
-        bounds: Whether candidates outside the box are brought to its border, or evaluated as they are.
-        restart_strategy: What to do when a start has come to its end: IPOP starts again with twice the population,
-            RESTART with the same, BIPOP with either; STOP ends.
-        patience: Start again after so many generations without a lower value; None: never for this reason.
-        recommends: What a run would return: the mean; its average over the last generations, of the start that came to
-            the lowest values; the candidate with the lowest observed value ("best"), which is the mean or median where
-            it was evaluated more often; or that with the lowest posterior mean of its noise-free value ("posterior"),
-            where the selection stage has a model of the noise.
-        name: Its name; by default "cma-es", and the fields that differ from their defaults.
+        growth: Under noise, a generation has at least growth · √n candidates after n evaluations, increased in steps of
+            √2: few while there is far to go, and many, which average out the noise, when little is left to gain.
+        relative_sigma0: The initial step size as a fraction of the box's width.
+        start: Where the first mean is placed: at a random point, uniform in the box, or in its center.
+        bounds: Whether candidates outside the box are moved to its boundary (clip) or evaluated unchanged (ignore).
+        restart_strategy: What follows the end of a start: IPOP restarts with twice the population, RESTART with the
+            same, BIPOP with either; STOP ends the run.
+        patience: Number of generations without a lower value after which to restart; None for no such limit.
+        recommends: The recommendation of a run: the mean; its average over the last generations of the start that
+            reached the lowest values; the candidate with the lowest observed value ("best"), which is the mean or
+            median if it was evaluated more than once; or the one with the lowest posterior mean of its noise-free value
+            ("posterior"), if the selection stage has a model of the noise.
+        name: The optimizer's name; by default "cma-es" and the fields that differ from their defaults.
 
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
@@ -186,7 +186,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
         return space.lower + generation.points[state.candidates] * (space.upper - space.lower)
 
     def _grow(self, state: CMAState) -> None:
-        """Have as many candidates as `growth` wants, at the next power of √2."""
+        """Increase the number of candidates to what `growth` requires, by the next power of √2."""
         wanted, parameters = self.growth * math.sqrt(state.evaluations), state.parameters
         if wanted > parameters.population:
             steps = math.ceil(2 * math.log2(wanted / parameters.population))
@@ -224,7 +224,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
             self._start_again(state)
 
     def _judge(self, state: CMAState, generation: Generation, estimates: FloatArray) -> None:
-        """Keep the candidate with the lowest posterior mean; of equal ones the one with the lowest estimate."""
+        """Keep the candidate with the lowest posterior mean; of equal ones, the one with the lowest estimate."""
         means = self.selection.posterior(state.memory, generation)
         if means is None:
             return
@@ -233,7 +233,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
             state.incumbent, state.incumbent_value = generation.points[lowest], float(means[lowest])
 
     def _exhausted(self, state: CMAState) -> bool:
-        """Whether there is a reason to start again."""
+        """Whether a restart criterion is met."""
         search, bests = state.search, state.bests
         if search.deviations.max() < SMALLEST * self.relative_sigma0:
             return True
@@ -256,7 +256,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
         return _DISTRIBUTION
 
     def diagnostics(self, state: CMAState) -> dict[str, Callable[[CMAState], float]]:
-        """What `Distribution.readers` reads, ``generations``, and what the selection stage tells."""
+        """The readers of `Distribution.readers`, of ``generations``, and of the selection stage's parameters."""
         readers = super().diagnostics(state)
         readers["generations"] = lambda state: float(state.generations)
         for name, reader in self.selection.diagnostics().items():
@@ -264,7 +264,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
         return readers
 
     def recommendation(self, state: CMAState) -> FloatArray:
-        """(d,) what the run would return now, within the box."""
+        """(d,) the point that the run would return now, within the box."""
         if self.recommends == "average":
             point = (state.earlier if state.earlier.level < state.average.level else state.average).mean
         else:
@@ -275,7 +275,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
 
 
 def clip(points: FloatArray, steps: FloatArray, search: Search) -> None:
-    """Bring points (λ, d) to the border of the unit box, and their standardized steps (λ, d) with them; in place."""
+    """Clip points (λ, d) to the unit box and adjust their standardized steps (λ, d), both in place."""
     inside = np.minimum(np.maximum(points, 0.0), 1.0)
     moved = inside != points
     if moved.any():

@@ -1,4 +1,4 @@
-"""Exact PEM: expected rank weights where the law of the noise is given (Wang and Lu, 2026, section 4.1)."""
+"""Exact PEM: expected rank weights for a given noise distribution (Wang and Lu, 2026, section 4.1)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from polarbear.validation import real, whole
 
 @stage("known-noise")
 class KnownNoise(Selection):
-    """Expected rank weights under noise of a given law around what was observed; nothing is evaluated again.
+    """Expected rank weights under noise of a given distribution around the observed values, without reevaluation.
 
-    They are exact up to a quadrature: no residuals have to be collected, and no rankings to be drawn. In a generation
-    with a value that is infinite, or whose noise has the scale 0, observed ranks have their weights.
+    They are exact up to quadrature: no residuals have to be collected and no rankings drawn. In a generation with an
+    infinite value, or with noise of scale 0, the weights follow from the observed ranks.
 
     Attributes:
-        law: The law of the standardized noise: with standard deviation 1, or Cauchy's with scale 1.
-        scale: Its scale at the value 0, in units of the objective.
-        relative: What is added to the scale, as a share of the size of the value.
-        nodes: Quantiles of the law that stand for it.
+        law: The distribution of the standardized noise: with standard deviation 1, or Cauchy with scale 1.
+        scale: The noise's scale at the value 0, in units of the objective.
+        relative: The increase of the scale per unit of the value's magnitude.
+        nodes: Number of quantiles that represent the distribution.
     """
 
     law: Literal["normal", "laplace", "uniform", "cauchy"] = "normal"
@@ -42,7 +42,7 @@ class KnownNoise(Selection):
 
     @property
     def knows_noise(self) -> bool:
-        """Whether the law has a variance."""
+        """Whether the noise distribution has a variance."""
         return self.law != "cauchy"
 
     def posterior(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
@@ -51,7 +51,7 @@ class KnownNoise(Selection):
         return posterior_means(values, np.square(self.scale + self.relative * np.abs(values)))
 
     def rank_probabilities(self, values: FloatArray, scales: FloatArray) -> FloatArray:
-        """(λ, λ) for each candidate and each k the probability of rank k, with noise of these scales (λ,)."""
+        """(λ, λ) for each candidate and each k, the probability of rank k, with noise of scales (λ,)."""
         law = _law(self.law)
         quantiles = law.ppf((np.arange(self.nodes) + 0.5) / self.nodes)
         nodes: FloatArray = values[:, np.newaxis] + scales[:, np.newaxis] * quantiles

@@ -1,7 +1,8 @@
-"""Noise-free values of a generation, estimated by empirical Bayes (Efron and Morris, 1973).
+"""Empirical Bayes estimates of the noise-free values of a generation (Efron and Morris, 1973).
 
-Values vary by N(prior, τ²) and are observed with normal noise of a given variance v; the posterior mean then takes the
-share τ² / (τ² + v) of what was observed. τ² is what the noise leaves of the values' own variance.
+Values are distributed as N(prior, τ²) and observed with normal noise of given variance v. The posterior mean is then
+the prior plus the share τ² / (τ² + v) of the observed deviation from it. τ² is the variance of the observed values
+minus that of the noise.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from polarbear.records import FloatArray
 
 
 def posterior_means(values: FloatArray, variances: FloatArray, prior: FloatArray | None = None) -> FloatArray:
-    """The means of noise-free values given what was observed of them.
+    """The posterior means of noise-free values given their observations.
 
     Args:
-        values: (λ,) what was observed; an infinite value stays so.
-        variances: (λ,) of its noise.
-        prior: (λ,) what is expected of each without its value; by default the mean of the finite values.
+        values: (λ,) the observed values; infinite ones stay unchanged.
+        variances: (λ,) the variances of their noise.
+        prior: (λ,) the prior means; by default the mean of the finite values.
 
     Returns:
         (λ,) the posterior means.
@@ -29,6 +30,6 @@ def posterior_means(values: FloatArray, variances: FloatArray, prior: FloatArray
         center = observed.mean() if prior is None else prior[finite]
         spread = max(float(np.square(observed - center).mean() - noise.mean()), 0.0)
         total = spread + noise
-        share = np.divide(spread, total, out=np.ones_like(total), where=total > 0)  # without noise: what was observed
+        share = np.divide(spread, total, out=np.ones_like(total), where=total > 0)  # without noise: the observed value
         means[finite] = center + share * (observed - center)
     return means

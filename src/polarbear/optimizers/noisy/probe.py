@@ -17,17 +17,17 @@ from polarbear.validation import Flag, real
 
 
 def rank_disagreement(first: FloatArray, second: FloatArray) -> float:
-    """P = Σ |difference of ranks| / λ², from 0 to 1/2, of two observations (λ,) of the same points (eq. 56)."""
+    """P = Σ |difference of ranks| / λ², from 0 to 1/2, between two observations (λ,) of the same points (eq. 56)."""
     return float(np.abs(rank(first) - rank(second)).sum()) / len(first) ** 2
 
 
 def variance_share(first: FloatArray, second: FloatArray) -> float:
-    """The share of the variance of two observations (λ,) that is noise; from 0 to 1."""
+    """The share of noise in the variance of two observations (λ,), from 0 to 1."""
     return _share(float(np.square(first - second).mean()) / 2, float(np.concatenate([first, second]).var()))
 
 
 def variance_at_the_mean(repeated: FloatArray, values: FloatArray) -> float:
-    """The variance of values (λ,) all observed at the mean, as a share of that of candidates' values (λ,); 0 to 1."""
+    """The variance of values (λ,) observed at the mean, as a share of that of the candidates' values (λ,); 0 to 1."""
     return _share(float(repeated.var()), float(values.var()))
 
 
@@ -37,7 +37,7 @@ def _share(noise: float, total: float) -> float:
 
 @dataclass(kw_only=True, eq=False)
 class Memory:
-    """What the probe found, and what the selection stage it chose has learned.
+    """The result of the probe, and the memory of the selection stage that it chose.
 
     Attributes:
         statistic: The probe's statistic; NaN before the probe.
@@ -52,17 +52,17 @@ class Memory:
 
 @stage("probe-and-switch")
 class ProbeAndSwitch(Selection):
-    """Spends 2 λ evaluations on the first generation, and chooses a selection stage by how noisy it is.
+    """Spends 2 λ evaluations on the first generation and chooses a selection stage by how noisy it is.
 
     Attributes:
-        threshold: τ; `noisy` is chosen if the statistic is at least this. The paper has 0.12 and 0.22.
-        by: The statistic. Candidates are evaluated twice: how much their ranks disagree, P, or which share of the
-            variance is noise. Or, for contrast, candidates are evaluated once and the mean as often as there are
-            candidates: the variance there, as a share of the candidates' (appendix F.6), which tells nothing of noise
-            that is absent at the mean.
-        reuse: Whether the probe is the first generation as well; else it only costs 2 λ evaluations.
-        noisy: The selection stage where ranks disagree.
-        otherwise: The one where they do not.
+        threshold: τ; `noisy` is chosen if the statistic is at least this. The paper uses 0.12 and 0.22.
+        by: The statistic. With "ranks" and "variance", candidates are evaluated twice, and it is the disagreement P of
+            their ranks or the share of noise in the variance. With "variance at the mean", for contrast, candidates are
+            evaluated once and the mean as often as there are candidates; it is the variance there as a share of the
+            candidates' (appendix F.6), which misses noise that is absent at the mean.
+        reuse: Whether the probe also serves as the first generation; otherwise it only costs 2 λ evaluations.
+        noisy: The selection stage for a statistic at or above the threshold.
+        otherwise: The selection stage for a statistic below the threshold.
     """
 
     threshold: Annotated[float, real(ge=0, le=1)] = 0.12
@@ -76,7 +76,7 @@ class ProbeAndSwitch(Selection):
         return Memory()
 
     def request(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> IntArray:
-        """The probe in the first generation; then what the chosen stage requests."""
+        """The probe in the first generation; afterwards what the chosen stage requests."""
         if memory.chosen is not None:
             return memory.chosen.request(memory.inner, generation, rng)
         if generation.evaluated:
@@ -93,11 +93,11 @@ class ProbeAndSwitch(Selection):
 
     @property
     def knows_noise(self) -> bool:
-        """Whether the stage for noise has a model of it."""
+        """Whether the stage `noisy` has a model of the noise."""
         return self.noisy.knows_noise
 
     def posterior(self, memory: Memory, generation: Generation) -> FloatArray | None:
-        """See `Selection`; where ranks agree, what was observed."""
+        """See `Selection`; the observed values if the chosen stage has no model of the noise."""
         chosen = self._chosen(memory)
         return chosen.posterior(memory.inner, generation) if chosen.knows_noise else self.values(memory, generation)
 
@@ -127,7 +127,7 @@ class ProbeAndSwitch(Selection):
         return memory.chosen or self.otherwise
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """``probe``, the statistic; ``switched``, 1 if the stage for noise was chosen; what the chosen one tells."""
+        """Readers of ``probe``, the statistic, of ``switched``, 1 if `noisy` was chosen, and of the chosen stage's."""
         inner = {name: self._reader(name) for stage in (self.noisy, self.otherwise) for name in stage.diagnostics()}
         own: dict[str, Callable[[Memory], float]] = {
             "probe": lambda memory: float(memory.statistic),
@@ -136,7 +136,7 @@ class ProbeAndSwitch(Selection):
         return inner | own
 
     def _reader(self, name: str) -> Callable[[Memory], float]:
-        """What reads a parameter of the chosen stage; NaN where it has none of the name, or none is chosen."""
+        """A reader of a parameter of the chosen stage; NaN if it has no such parameter or no stage is chosen."""
 
         def read(memory: Memory) -> float:
             reader = memory.chosen.diagnostics().get(name) if memory.chosen else None

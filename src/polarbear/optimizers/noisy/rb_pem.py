@@ -11,7 +11,7 @@ from polarbear.optimizers.noisy.selection import AnySelection
 from polarbear.optimizers.settings import family
 
 PAPER: dict[str, Any] = {"mass": "ranks", "active": False}
-"""As sections 4 and appendix B describe it: expected weights replace those of the ranks, and nothing else changes."""
+"""As described in section 4 and appendix B: expected weights replace those of the ranks, and nothing else changes."""
 
 PUBLISHED: dict[str, Any] = {
     "selection": ResidualBootstrap(
@@ -24,10 +24,10 @@ PUBLISHED: dict[str, Any] = {
     "patience": 80,
     "restart_strategy": "RESTART",
 }
-"""As in the runs the authors published, which differ from the paper.
+"""As in the runs published by the authors, which differ from the paper.
 
-The effective number of selected candidates follows from the expected weights: this meets the medians of their runs;
-with that of the ranks the step size shrinks too fast.
+The effective number of selected candidates follows from the expected weights: this reproduces the medians of their
+runs; with that of the ranks, the step size shrinks too fast.
 """
 
 
@@ -39,7 +39,7 @@ with that of the ranks the step size shrinks too fast.
     restart_strategy="{}",
 )
 class RBPEM(CMAES):
-    """CMA-ES with expected rank weights; its attributes are those of `CMAES`, with another selection stage."""
+    """CMA-ES with expected rank weights; its attributes are those of `CMAES`, with another default selection stage."""
 
     selection: AnySelection = field(default_factory=ResidualBootstrap)
     name: str = ""

@@ -27,14 +27,14 @@ class Memory:
     """What residual bootstrapping has learned in the course of a run.
 
     Attributes:
-        pool: (n, 2) standardized residuals, oldest first, and the |f| they were observed at.
-        scale: (s0, s1) of the noise's scale s0 + s1 |f|.
-        residuals: (n, 2) sizes of the last `WINDOW` residuals, oldest first, and the |f| they were observed at.
-        disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
-        center: (λ,) the estimated values of the present generation.
-        fits: How often the centre was estimated in the present generation.
-        refitted: The last centres that were estimated from different halves of one generation.
-        clipped: Residuals that were winsorized, and all.
+        pool: (n, 2) standardized residuals, oldest first, and the |f| at which they were observed.
+        scale: Parameters (s0, s1) of the noise's scale s0 + s1 |f|.
+        residuals: (n, 2) sizes of the last `WINDOW` residuals, oldest first, and the |f| at which they were observed.
+        disagreement: Moving average of how much the ranks of reevaluated candidates change, from 0 to 1.
+        center: (λ,) the estimated values of the current generation.
+        fits: How often the centre was estimated in the current generation.
+        refitted: The last two centres estimated from different halves of the same generation.
+        clipped: Numbers of winsorized residuals and of all residuals.
     """
 
     pool: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
@@ -48,7 +48,7 @@ class Memory:
 
     @property
     def stability(self) -> float:
-        """How far the centre moves with other halves, in its standard deviations; NaN where it is what was observed."""
+        """How far the centre moves with other halves, in its standard deviations; NaN if it is the observed values."""
         if self.refitted is None:
             return math.nan
         first, second = self.refitted
@@ -57,32 +57,32 @@ class Memory:
 
 
 WINDOW = 64
-"""How many recent residuals the scale is fitted to."""
+"""Number of recent residuals that the scale is fitted to."""
 
 
 @stage("residual-bootstrap")
 class ResidualBootstrap(Selection):
-    """Expected rank weights, estimated by bootstrap rankings with a pool of standardized residuals.
+    """Expected rank weights, estimated from bootstrap rankings with a pool of standardized residuals.
 
     Attributes:
-        cap: At most so many further evaluations per generation, K_max; "adaptive": 2 + the share of ranks that change,
-            times λ, and at most 0.3 λ, as in the authors' runs.
-        target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
-            (eq. 47), or those of ranks μ - 1, μ, μ + 1, …
-        center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
-            was observed, as it always is in a generation with an infinite value.
-        ridge: Its penalty.
-        scale: Whether the noise's scale is the same for all candidates, or s0 + s1 |f|.
-        bound: Standardized residuals are winsorized at this size, M.
-        pool_size: How many residuals are kept; beyond, random ones are dropped.
-        replicates: Bootstrap rankings per generation, B_boot.
-        least: With fewer residuals in the pool the observed ranks are used.
-        own: Whether candidates that were evaluated again are resampled from their own values.
-        power: Whether ranks are weighed by (1 - r / (λ - 1))ⁿ for r < μ, with n from 1.2 to 4 in the course of
-            a run, in place of the logarithmic weights.
-        horizon: After how many evaluations per variable n has come to 4, for `power`: the budget of a run, where it is
-            known. The authors' runs had 100.
-        weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
+        cap: Maximum number of reevaluations per generation, K_max; "adaptive": 2 + λ times the share of ranks that
+            change, and at most 0.3 λ, as in the authors' runs.
+        target: The candidates to reevaluate: those whose weights vary most between bootstrap rankings (eq. 47), or
+            those of ranks μ - 1, μ, μ + 1, …
+        center: The centre of bootstrap values: a ridge regression on the other half of the candidates, or the observed
+            values, which are always used in a generation with an infinite value.
+        ridge: The penalty of the ridge regression.
+        scale: Whether the noise's scale is the same for all candidates (constant) or s0 + s1 |f| (linear).
+        bound: The size M at which standardized residuals are winsorized.
+        pool_size: Maximum number of residuals kept; beyond it, random ones are dropped.
+        replicates: Number of bootstrap rankings per generation, B_boot.
+        least: Minimum number of residuals in the pool; with fewer, the observed ranks are used.
+        own: Whether reevaluated candidates are resampled from their own values.
+        power: Whether ranks r < μ have the weights (1 - r / (λ - 1))ⁿ, with n growing from 1.2 to 4 in the course of a
+            run, in place of the logarithmic ones.
+        horizon: For `power`, the number of evaluations per variable after which n reaches 4: the budget of a run, if it
+            is known. The authors' runs had 100.
+        weiszfeld: Whether the mean is moved one Weiszfeld step towards the geometric median.
     """
 
     cap: Natural | Literal["adaptive"] = 1
@@ -104,7 +104,7 @@ class ResidualBootstrap(Selection):
         return Memory()
 
     def request(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> IntArray:
-        """All candidates once; then those to evaluate again."""
+        """All candidates once, then those to reevaluate."""
         values = generation.values
         if values.shape[1] == 0:
             memory.fits = 0
@@ -130,11 +130,11 @@ class ResidualBootstrap(Selection):
 
     @property
     def knows_noise(self) -> bool:
-        """Whether candidates are evaluated again."""
+        """Whether candidates are reevaluated."""
         return self.cap != 0
 
     def posterior(self, memory: Memory, generation: Generation) -> FloatArray | None:
-        """See `Selection`; the noise is that of the bootstrap, expected values are those of the regression, if any."""
+        """See `Selection`; the noise is that of the bootstrap, prior means are those of the regression, if any."""
         if len(memory.pool) < self.least:
             return None
         labels = generation.medians
@@ -153,7 +153,7 @@ class ResidualBootstrap(Selection):
         return self._toward_median(weights, generation) if self.weiszfeld else weights
 
     def _learn(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> None:
-        """Put residuals of candidates that were evaluated again into the pool (steps 1, 3 and 4)."""
+        """Add the residuals of reevaluated candidates to the pool (steps 1, 3 and 4)."""
         again = generation.again
         if not len(again):
             return
@@ -177,7 +177,7 @@ class ResidualBootstrap(Selection):
         first = values.argsort(kind="stable")
         values = values.copy()
         values[again] = observed[:, 1]
-        moved = first[first != values.argsort(kind="stable")]  # candidates of another rank
+        moved = first[first != values.argsort(kind="stable")]  # candidates whose rank has changed
         changed = len(set(moved.tolist()).intersection(again.tolist())) / len(again)
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
 
@@ -198,7 +198,7 @@ class ResidualBootstrap(Selection):
             if memory.fits and memory.center is not None:
                 memory.refitted = memory.center, center
         memory.center, memory.fits = center, memory.fits + 1
-        sizes = np.abs(center if finite else np.where(labels < math.inf, labels, 0.0))  # an infinite value stays so
+        sizes = np.abs(center if finite else np.where(labels < math.inf, labels, 0.0))  # infinite values stay infinite
         places = rng.random((self.replicates, len(center)))
         places *= len(memory.pool)
         drawn = memory.pool[:, 0].take(places.astype(np.intp))
@@ -230,19 +230,19 @@ class ResidualBootstrap(Selection):
         return weights
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """Those of `polarbear.optimizers.noisy.assumptions.READERS`."""
+        """The readers in `polarbear.optimizers.noisy.assumptions.READERS`."""
         return READERS
 
 
 def thinned(pool: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
-    """A random choice of at most `size` rows of a pool (n, 2), in their order."""
+    """A random selection of at most `size` rows of a pool (n, 2), in their order."""
     excess = len(pool) - size
     if excess <= 0:
         return pool
     if excess * excess >= len(pool):
         return np.delete(pool, rng.choice(len(pool), excess, replace=False), axis=0)
     while len(dropped := set(rng.integers(len(pool), size=excess).tolist())) < excess:
-        pass  # few are likely to differ from each other, and drawn fastest one by one
+        pass  # a few are likely to be distinct, and this draws them fastest
     return np.concatenate([pool[start + 1 : end] for start, end in pairwise([-1, *sorted(dropped), len(pool)])])
 
 
@@ -254,7 +254,7 @@ def lifted_ranks(count: int) -> FloatArray:
 
 
 def residuals_of(values: FloatArray, medians: FloatArray) -> FloatArray:
-    """(2, n) what values (k, m) are above their medians (k,), NaN left out, and the sizes of these; if finite."""
+    """(2, n) the finite differences of values (k, m) from their medians (k,), NaN left out, and the medians' sizes."""
     centered = np.isfinite(medians)
     if not centered.all():
         values, medians = values[centered], medians[centered]
@@ -266,10 +266,10 @@ def residuals_of(values: FloatArray, medians: FloatArray) -> FloatArray:
 
 
 def non_negative_line(points: FloatArray) -> tuple[float, float]:
-    """(s0, s1) ≥ 0 with the least squares Σ (y - s0 - s1 x)².
+    """The (s0, s1) ≥ 0 that minimize the sum of squares Σ (y - s0 - s1 x)².
 
     Args:
-        points: (n, 2) y and x, none below 0.
+        points: (n, 2) y and x, non-negative.
     """
     unit = max(float(points.max()), 1e-300)
     scaled = points / unit
@@ -278,26 +278,26 @@ def non_negative_line(points: FloatArray) -> tuple[float, float]:
     level, middle = means.tolist()
     (_, rising), (_, spread) = (away.T @ away).tolist()
     if rising <= 0:
-        return level * unit, 0.0  # the line would fall: the best constant
+        return level * unit, 0.0  # the slope would be negative: the best constant
     if level < rising / spread * middle:
         y, x = scaled.T
-        return 0.0, float(x @ y) / float(x @ x)  # it would begin below 0: the best line through the origin
+        return 0.0, float(x @ y) / float(x @ x)  # the intercept would be negative: the best line through the origin
     return (level - rising / spread * middle) * unit, rising / spread
 
 
 @cache
 def equal_shares(count: int) -> FloatArray:
-    """(n,) 1 / n."""
+    """(n,) equal weights 1 / n."""
     return np.full(count, 1 / count)
 
 
 @cache
 def folds(count: int, ridge: float) -> tuple[FloatArray, FloatArray, IntArray]:
-    """What cross-fitting needs for n candidates of which the first half is one fold, and the rest the other.
+    """The fixed parts of cross-fitting for n candidates, the first half of which is one fold and the rest the other.
 
     Returns:
-        (n, n) whether two candidates are in the same fold; (n + 2, n + 2) the equations, without products of steps;
-        (n,) where in their solution the intercept of the other fold is.
+        (n, n) whether two candidates are in the same fold; (n + 2, n + 2) the system of equations without the products
+        of steps; (n,) the position of the other fold's intercept in the solution.
     """
     fold = np.repeat([0, 1], [count // 2, count - count // 2])
     member = (fold == [[0], [1]]).astype(float)
@@ -307,7 +307,7 @@ def folds(count: int, ridge: float) -> tuple[FloatArray, FloatArray, IntArray]:
 
 @cache
 def linear_solver() -> Any:
-    """LAPACK's solver; `numpy.linalg.solve` takes several times as long for few equations."""
+    """LAPACK's linear solver; `numpy.linalg.solve` takes several times as long for small systems."""
     from scipy.linalg.lapack import dgesv
 
     return dgesv
@@ -316,14 +316,14 @@ def linear_solver() -> Any:
 def cross_fitted(products: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:
     """Two-fold cross-fitted ridge regression: each half of the candidates is predicted from the other.
 
-    Both at once, in the dual form: a half with steps z and labels y has the coefficients zᵀα and the intercept b with
-    (z zᵀ + ridge I) α + b = y and Σ α = 0.
+    Both halves are solved for at once, in the dual form: a half with steps z and labels y has the coefficients zᵀα and
+    the intercept b with (z zᵀ + ridge I) α + b = y and Σ α = 0.
 
     Args:
-        products: (λ, λ) z zᵀ of all standardized steps.
-        labels: (λ,) what was observed, finite.
-        ridge: The penalty on the coefficients; the intercept has none.
-        rng: Draws the halves.
+        products: (λ, λ) the products z zᵀ of all standardized steps.
+        labels: (λ,) the observed values, finite.
+        ridge: The penalty on the coefficients; the intercept is not penalized.
+        rng: The random generator that draws the halves.
 
     Returns:
         (λ,) predicted values.
@@ -337,7 +337,7 @@ def cross_fitted(products: FloatArray, labels: FloatArray, ridge: float, rng: np
     corner = system[:count, :count]
     corner += within
     known[:count] = labels[order]
-    _, _, solution, singular = linear_solver()(system.T, known, overwrite_a=True, overwrite_b=True)  # it is symmetric
+    _, _, solution, singular = linear_solver()(system.T, known, overwrite_a=True, overwrite_b=True)  # symmetric
     if singular:
         raise np.linalg.LinAlgError(f"a regression on steps with ridge {ridge:g} has no solution; give a larger one")
     products -= within

@@ -1,4 +1,4 @@
-"""The selection stage of an evolution strategy: from candidates and what was observed of them to a weight for each."""
+"""The selection stage of an evolution strategy, which turns candidates and their observed values into weights."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Generation:
 
     Attributes:
         parameters: The strategy's constants, with the rank weights.
-        search: The distribution they were drawn from.
+        search: The distribution that the candidates were drawn from.
         points: (λ, d) the candidates, in the coordinates of the search.
         steps: (λ, d) their standardized steps z.
-        values: (λ, m) what was observed, NaN where a candidate was evaluated less often than m times.
-        spent: Evaluations before this generation.
+        values: (λ, m) the observed values, NaN where a candidate was evaluated less often than m times.
+        spent: Number of evaluations before this generation.
     """
 
     parameters: Parameters
@@ -58,7 +58,7 @@ class Generation:
         return self._summarized()[2]
 
     def _summarized(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """The values, with their medians and what was evaluated again, computed once for the same values."""
+        """The values, their medians, and the candidates evaluated again, computed once for the same values."""
         values, summary = self.values, self._summary
         if summary is None or summary[0] is not values:
             again = np.empty(0, dtype=np.intp)
@@ -69,11 +69,11 @@ class Generation:
 
     @property
     def evaluated(self) -> bool:
-        """Whether anything was observed."""
+        """Whether any value has been observed."""
         return self.values.shape[1] > 0
 
     def observe(self, candidates: IntArray, values: FloatArray) -> None:
-        """Add values (n,) of candidates (n,), which may repeat."""
+        """Add the values (n,) of candidates (n,), which may contain repetitions."""
         count, times = self.values.shape
         if len(set(candidates.tolist())) == len(candidates) and not np.isnan(self.values).any():
             grown = np.full((count, times + 1), np.nan)
@@ -92,20 +92,20 @@ class Generation:
         self.values = grown
 
     def add_mean(self) -> None:
-        """Make the mean one more candidate, the last, until `drop_mean`."""
+        """Add the mean as the last candidate, until `drop_mean`."""
         self.points = np.vstack([self.points, self.search.mean])
         self.steps = np.vstack([self.steps, np.zeros_like(self.steps[:1])])
         self.values = np.empty((len(self.points), 0))
 
     def drop_mean(self) -> FloatArray:
-        """(m,) what was observed at the mean, which is no candidate any more; others keep their first value."""
+        """Remove the mean from the candidates and return its values (m,); the others keep their first value."""
         observed = self.values[-1]
         self.points, self.steps, self.values = self.points[:-1], self.steps[:-1], self.values[:-1, :1]
         return observed
 
 
 class Selection(ABC):
-    """A selection stage: frozen settings; what it learns in the course of a run is its memory."""
+    """A selection stage: frozen settings, with a separate memory for what it learns in the course of a run."""
 
     kind: str
 
@@ -113,28 +113,28 @@ class Selection(ABC):
         return joined_name(self.kind, differences(self))
 
     def describe(self) -> dict[str, Any]:
-        """The stage in plain values; `as_selection` makes it anew."""
+        """The stage in plain values, from which `as_selection` reconstructs it."""
         changed = differences(self).items()
         plain = {key: value.describe() if isinstance(value, Selection) else value for key, value in changed}
         return {"selection": self.kind, **plain}
 
     def begin(self) -> Any:
-        """The memory of a run that begins."""
+        """The initial memory of a run."""
         return None
 
     def request(self, memory: Any, generation: Generation, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """(n,) the candidates to evaluate next, as often as they are named; none once the weights can be computed."""
+        """(n,) the candidates to evaluate next, repeated as needed; none once the weights can be computed."""
         return np.arange(len(generation.points) if not generation.evaluated else 0)
 
     @abstractmethod
     def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray | None:
         """(2, λ) the weight of each candidate in the mean and the paths, and in the covariance matrix.
 
-        The memory may change. None leaves the search distribution as it is.
+        The memory may change. None leaves the search distribution unchanged.
         """
 
     def adapt(self, memory: Any, generation: Generation, after: Search) -> tuple[Search, Parameters]:  # noqa: ARG002
-        """The distribution after a generation, given what the strategy makes of it, and the constants of the next."""
+        """The distribution after a generation, given the strategy's own update, and the constants of the next."""
         return after, generation.parameters
 
     def values(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
@@ -143,7 +143,7 @@ class Selection(ABC):
 
     @property
     def knows_noise(self) -> bool:
-        """Whether the stage has a model of the noise, so that there is a `posterior`."""
+        """Whether the stage has a model of the noise, which `posterior` needs."""
         return False
 
     def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:  # noqa: ARG002
@@ -151,19 +151,19 @@ class Selection(ABC):
         return None
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """What reads parameters to log from the memory."""
+        """Functions that read parameters for logging from the memory."""
         return {}
 
 
 def rank(values: FloatArray) -> IntArray:
-    """(λ,) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
+    """(λ,) the rank of each value, from 0 for the lowest; ties are ordered by position (eq. 29)."""
     ranks = np.empty(len(values), dtype=np.intp)
     ranks[values.argsort(kind="stable")] = np.arange(len(values))
     return ranks
 
 
 def medians(values: FloatArray) -> FloatArray:
-    """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
+    """(λ,) the median of each row of values (λ, m), without NaN; like `numpy.nanmedian`, but fast on few values."""
     if values.shape[1] == 1:
         return values[:, 0]
     if values.shape[1] == 2:
@@ -178,12 +178,12 @@ def medians(values: FloatArray) -> FloatArray:
 
 T = TypeVar("T")
 KINDS: dict[str, type[Selection]] = {}
-"""Selection stages by the names they are described with."""
+"""Selection stages by their names in descriptions."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def stage(kind: str) -> Callable[[type[T]], type[T]]:
-    """Declare a selection stage: a class of `polarbear.validation.settings`, and its name in descriptions."""
+    """Declare a selection stage: apply `polarbear.validation.settings` to a class, and name it for descriptions."""
 
     def declared(cls: type[T]) -> type[T]:
         made_class: Any = settings(kw_only=True)(cls)
@@ -195,11 +195,11 @@ def stage(kind: str) -> Callable[[type[T]], type[T]]:
 
 
 def as_selection(value: Any, name: str) -> Selection:
-    """A selection stage, or the one that a description such as ``{"selection": "ranks"}`` describes.
+    """A selection stage, from itself or from a description such as ``{"selection": "ranks"}``.
 
     Raises:
-        FieldTypeError: If it is neither.
-        ValueError: If the stage or one of its arguments is unknown, or has a wrong value.
+        FieldTypeError: If `value` is neither.
+        ValueError: If the stage or one of its arguments is unknown or has a wrong value.
     """
     if isinstance(value, Selection):
         return value
@@ -217,11 +217,11 @@ AnySelection = Annotated[Selection, Checked(as_selection)]
 
 @stage("ranks")
 class Ranks(Selection):
-    """The weights of the ranks of the observed values, as in CMA-ES (eq. 28 and 30).
+    """Weights by the ranks of the observed values, as in CMA-ES (eq. 28 and 30).
 
     Attributes:
-        evaluations: How often each candidate is evaluated.
-        by: What its value is then: the mean or the median.
+        evaluations: Number of evaluations per candidate.
+        by: How a candidate's values are summarized: by their mean or their median.
     """
 
     evaluations: Size = 1
@@ -239,11 +239,11 @@ class Ranks(Selection):
 
     @property
     def knows_noise(self) -> bool:
-        """Whether candidates are evaluated more than once, and judged by the mean."""
+        """Whether candidates are evaluated more than once and judged by the mean."""
         return self.evaluations > 1 and self.by == "mean"
 
     def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:
-        """See `Selection`; the variance of the noise is that within candidates, on average."""
+        """See `Selection`; the noise variance is the average variance within candidates."""
         values, observed = self.values(memory, generation), generation.values
         finite = np.isfinite(values)
         if not finite.any():

@@ -1,8 +1,8 @@
-"""One generation of CMA-ES: sample candidates, and update the search distribution by their weights.
+"""One generation of CMA-ES: sample candidates and update the search distribution by their weights.
 
 Equation numbers are those of Hansen, "The CMA evolution strategy: a tutorial" (arXiv:1604.00772). Candidates are
 x = m + σ A z with AAᵀ = C, where A is the Cholesky factor of C: the paths then need no further decomposition. The
-diagonal variant learns faster, by (d + 2) / 3 (Ros and Hansen, 2008).
+diagonal variant learns faster, by a factor of (d + 2) / 3 (Ros and Hansen, 2008).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from polarbear.records import FloatArray
 
 @dataclass(frozen=True)
 class Parameters:
-    """The constants of a strategy, which follow from the number of variables and of candidates.
+    """The constants of a strategy, which follow from the numbers of variables and candidates.
 
     Attributes:
-        dimension: d.
-        population: λ.
+        dimension: Number of variables d.
+        population: Number of candidates λ.
         diagonal: Whether C is diagonal.
         active: Whether the worse half has negative weights in the update of C.
     """
@@ -99,16 +99,16 @@ class Parameters:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Search:
-    """A search distribution N(m, σ²C) with its paths; a value, in any coordinates.
+    """A search distribution N(m, σ²C) with its evolution paths; an immutable value, in any coordinates.
 
     Attributes:
-        mean: (d,) m.
-        step_size: σ.
+        mean: (d,) the mean m.
+        step_size: The step size σ.
         covariance: (d, d) C, or its diagonal (d,).
-        factor: (d, d) its lower Cholesky factor A, or the roots of the diagonal (d,).
+        factor: (d, d) the lower Cholesky factor A of C, or the square roots of its diagonal (d,).
         path: (d,) p_σ, in the coordinates of z.
         covariance_path: (d,) p_c.
-        generation: How many updates there were.
+        generation: Number of updates so far.
     """
 
     mean: FloatArray
@@ -121,7 +121,7 @@ class Search:
 
     @classmethod
     def start(cls, mean: FloatArray, step_size: float, *, diagonal: bool) -> Search:
-        """The distribution N(m, σ²I) of a run that begins."""
+        """The initial distribution N(m, σ²I) of a run."""
         d = len(mean)
         unit = np.ones(d) if diagonal else np.eye(d)
         return cls(
@@ -168,8 +168,8 @@ class Search:
             points: (λ, d) the candidates x.
             steps: (λ, d) their standardized steps z.
             weights: (2, λ) the weight of each candidate in the mean and the paths, and in C.
-            mass: μ_eff in the paths; by default that of the weights, with which a selection by chance leaves the length
-                of the paths as it is.
+            mass: μ_eff in the paths; by default that of the weights, with which random selection preserves the length
+                of the paths.
 
         Raises:
             FloatingPointError: If the covariance matrix is no longer positive definite, or not finite.
@@ -214,7 +214,7 @@ class Search:
         path: FloatArray,
         stalled: float,
     ) -> FloatArray:
-        """C after a generation (eq. 46 and 47); `stalled` is c_c where p_c was not moved by the generation, else 0."""
+        """C after a generation (eq. 46 and 47); `stalled` is c_c if the generation did not move p_c, else 0."""
         if parameters.active:
             lengths: FloatArray = np.einsum("ij,ij->i", steps, steps)
             shares: FloatArray = np.where(
@@ -230,7 +230,7 @@ class Search:
 
 
 def _factor(covariance: FloatArray) -> FloatArray:
-    """The lower Cholesky factor of C, or the roots of its diagonal; FloatingPointError if it has none."""
+    """The lower Cholesky factor of C, or the square roots of its diagonal; FloatingPointError if it has none."""
     if covariance.ndim == 1:
         if not covariance.min() > 0:
             raise FloatingPointError("a variance of the search distribution is not positive")

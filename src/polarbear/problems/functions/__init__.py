@@ -1,1 +1,1 @@
-"""The functions that suites are made from, and the library `ioh`."""
+"""The functions of which suites consist, and the library `ioh`."""

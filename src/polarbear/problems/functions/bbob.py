@@ -1,10 +1,10 @@
 """The 24 functions of BBOB and of SBOX-BBOB on arrays of points (Hansen et al. 2009; Vermetten et al. 2023).
 
-Values are those of `ioh` up to rounding; those of SBOX-BBOB inside the box only. `ioh` evaluates one point after
-another, with a matrix product each; here many points share one. Building is much faster at 240 variables, since only
-the rotations that a function needs are made.
+Values equal those of `ioh` up to rounding; those of SBOX-BBOB only inside the box. `ioh` evaluates points one after
+another, with a matrix product each; here many points share one. Construction is much faster at 240 variables, since
+only the rotations that a function needs are computed.
 
-In the formulas R and Q are the function's two rotations, and e_i = i / (d − 1) for i = 0, …, d − 1.
+In the formulas, R and Q are the function's two rotations, and e_i = i / (d − 1) for i = 0, …, d − 1.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ HALF_WIDTH = 5.0
 """The box is [-5, 5]^d."""
 
 SHARED_SEED = {4: 3, 18: 17}
-"""Functions that have the random numbers of another."""
+"""Functions that use the random numbers of another function."""
 
 MAGNIFYING = frozenset({16, 17, 18, 19, 23})
-"""Functions that magnify rounding a million times: their rotations are rounded as in `ioh`."""
+"""Functions that magnify rounding errors a million times: their rotations are rounded as in `ioh`."""
 
 PENALTIES = {4: 100.0, 7: 1.0, 17: 10.0, 18: 10.0, 21: 1.0, 22: 1.0, 23: 1.0, 24: 1e4}
-"""Weights of Σ max(0, |x_i| − 5)², which is added outside the box; of f16 it is 10 / d."""
+"""Weights of the penalty Σ max(0, |x_i| − 5)² outside the box; for f16 the weight is 10 / d."""
 
 GREATEST_FOR_IOH = 144
-"""Up to this number of variables `ioh` evaluates single points faster, and builds a function in 0.04 s."""
+"""Up to this number of variables, `ioh` evaluates single points faster and builds a function in 0.04 s."""
 
 ROWS = 1024
-"""Points evaluated at once, so that intermediate results stay in the cache."""
+"""Number of points evaluated at once, so that intermediate results stay in the cache."""
 
 
 class Ingredients:
-    """Optimum, rotations and what else makes an instance of a function."""
+    """The optimum, rotations and other parts of an instance of a function."""
 
     def __init__(self, function: int, instance: int, dimension: int, strict: bool) -> None:
         self.function = function
@@ -56,7 +56,7 @@ class Ingredients:
 
     @cached_property
     def drawn(self) -> FloatArray:
-        """(d,) uniform in the box, of BBOB in [-4, 4)^d; never 0."""
+        """(d,) a uniformly random point of the box, for BBOB of [-4, 4)^d, with no coordinate 0."""
         seed = self.seed + 1_000_000 * (self.function == 12)
         return coco_random.location(self.dimension, seed, HALF_WIDTH if self.strict else 4.0)
 
@@ -68,7 +68,7 @@ class Ingredients:
 
     @cached_property
     def signs(self) -> FloatArray:
-        """(d,) -1 and 1, with which f20 and f24 choose an orthant."""
+        """(d,) the signs ±1 by which f20 and f24 choose an orthant."""
         if self.function == 20:
             return np.where(coco_random.uniforms(self.dimension, self.seed) < 0.5, -1.0, 1.0)
         return np.where(coco_random.normals(self.dimension, self.seed) < 0, -1.0, 1.0)
@@ -89,7 +89,7 @@ class Ingredients:
 
     @cached_property
     def peaks(self) -> FloatArray:
-        """(n, d) where f21 and f22 have their peaks, the highest first."""
+        """(n, d) the positions of the peaks of f21 and f22, the highest first."""
         count, half = (101, 5.0) if self.function == 21 else (21, 4.9)
         coordinates = 2 * half * coco_random.uniforms(count * self.dimension, self.seed) - half
         peaks = coordinates.reshape(count, self.dimension)
@@ -102,35 +102,35 @@ class Ingredients:
         return condition ** (self.exponents / 2)
 
     def product(self, condition: float) -> FloatArray:
-        """(d, d) R Λ^condition Q, transposed: to multiply points with from the right."""
+        """(d, d) the transpose of R Λ^condition Q, by which points are multiplied from the right."""
         return ((self.R * self.scaled(condition)) @ self.Q).T
 
     @property
     def scale(self) -> float:
-        """max(1, √d / 8)."""
+        """The factor max(1, √d / 8)."""
         return max(1.0, math.sqrt(self.dimension) / 8)
 
 
 class BBOBFunction:
-    """One function, of BBOB or of SBOX-BBOB (`strict`); of the latter only the values inside the box.
+    """One function of BBOB or of SBOX-BBOB (`strict`); the latter's values are valid inside the box only.
 
-    Many points share matrix products, so that sums over variables may be rounded otherwise than those of one point.
+    Many points share matrix products, so that sums over variables may be rounded differently from those of one point.
 
     Attributes:
-        optimum: (d,) where its value is least, according to `ioh`; of f19 beyond 64 variables it is not.
-        best: The least value.
+        optimum: (d,) the minimizer according to `ioh`; for f19 with more than 64 variables it is not the minimizer.
+        best: The smallest value.
     """
 
     __slots__ = ("_penalty", "_values", "best", "optimum")
 
     def __init__(self, function: int, instance: int, dimension: int, *, strict: bool = False) -> None:
-        """Draw what the function is made from.
+        """Draw the random parts of the function.
 
         Args:
-            function: 1 to 24.
+            function: The function's number, 1 to 24.
             instance: COCO's instance number, from 1.
             dimension: Number of variables d, from 2.
-            strict: Whether the function is that of SBOX-BBOB.
+            strict: Whether the function is of SBOX-BBOB.
         """
         data = Ingredients(function, instance, dimension, strict)
         self._values = _FUNCTIONS[function - 1](data)
@@ -139,7 +139,7 @@ class BBOBFunction:
         self.best = coco_random.offset(data.seed)
 
     def __call__(self, x: FloatArray) -> Any:
-        """Evaluate one point, (d,) -> float, or many, (m, d) -> (m,) float64; NaN at NaN and infinite ones."""
+        """Evaluate one point, (d,) -> float, or many, (m, d) -> (m,) float64; NaN at NaN and infinite points."""
         with np.errstate(all="ignore"):
             if x.ndim == 1:
                 value = float(self._rows(x[np.newaxis])[0])
@@ -159,11 +159,11 @@ class BBOBFunction:
 
 
 def objective(function: int, instance: int, dimension: int) -> tuple[Callable[[Any], Any], FloatArray, float]:
-    """A function of BBOB: that of `ioh`, or above `GREATEST_FOR_IOH` variables a `BBOBFunction`.
+    """A function of BBOB: that of `ioh`, or a `BBOBFunction` above `GREATEST_FOR_IOH` variables.
 
     Returns:
-        Its evaluation, of one point, (d,) -> float, or of several, (m, d) -> m numbers, m at least 1; (d,) its
-        optimum according to `ioh`; its best value.
+        The evaluation of one point, (d,) -> float, or of several, (m, d) -> m numbers, with m at least 1; (d,) the
+        optimum according to `ioh`; the best value.
     """
     if dimension > GREATEST_FOR_IOH:
         own = BBOBFunction(function, instance, dimension)
@@ -173,12 +173,12 @@ def objective(function: int, instance: int, dimension: int) -> tuple[Callable[[A
 
 
 def as_list(values: list[float] | FloatArray) -> list[float]:
-    """The values of several points as floats, with which Python computes faster."""
+    """The values of several points as a list of floats, with which Python computes faster."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def oscillated(x: FloatArray) -> FloatArray:
-    """T_osz: smooth, local irregularities; element by element."""
+    """T_osz, applied element by element: smooth local irregularities."""
     positive = x > 0
     log = np.log(np.maximum(np.abs(x), 1e-300))
     waves = np.sin((5.5 + 4.5 * positive) * log) + np.sin((3.1 + 4.8 * positive) * log)
@@ -207,7 +207,7 @@ def _ellipsoid(data: Ingredients) -> Batch:
 
 
 def _waves(z: FloatArray) -> FloatArray:
-    """Rastrigin's function; infinite where z is."""
+    """Rastrigin's function; infinite where z is infinite."""
     total = squares(z)
     return np.fmax(total, 10 * (z.shape[1] - np.cos(2 * math.pi * z).sum(axis=1)) + total)
 
@@ -250,7 +250,7 @@ def _attractive_sector(data: Ingredients) -> Batch:
 
 
 def _step_ellipsoid(data: Ingredients) -> Batch:
-    """As in `ioh`, where |z_1| / 10^4 is taken after rounding and so never exceeds the sum: plateaus are flat."""
+    """As in `ioh`, where |z_1| / 10^4 is taken after rounding and so never exceeds the sum; hence plateaus are flat."""
     optimum, rotation = data.optimum, data.R.T
     matrix = (data.scaled(10.0)[:, np.newaxis] * data.Q).T
     weights = 100.0**data.exponents
@@ -376,7 +376,7 @@ def _schwefel(data: Ingredients) -> Batch:
 
     def values(x: FloatArray) -> FloatArray:
         z = 2 * signs * x
-        z[:, 1:] += 0.25 * (z[:, :-1] - shift)  # the right side is computed first, from values yet unchanged
+        z[:, 1:] += 0.25 * (z[:, :-1] - shift)  # the right side is computed first, from unchanged values
         z = 100 * (scaled * (z - shift) + shift)
         absolute = np.abs(z)
         beyond = squares(np.maximum(absolute - 500, 0.0))
@@ -451,7 +451,7 @@ _FUNCTIONS: tuple[Callable[[Ingredients], Batch], ...] = (
 
 
 def _griewank_rosenbrock_optimum(data: Ingredients) -> FloatArray:
-    """As in `ioh`, where it is the optimum up to 64 variables only: beyond, a part of the sums is scaled twice."""
+    """As in `ioh`, where it is the optimum only up to 64 variables: beyond, a part of the sums is scaled twice."""
     twice = np.where(np.tri(data.dimension, dtype=np.bool_).T, data.scale, 1.0)
     return (twice * data.Q).sum(axis=0) / (2 * data.scale)
 
@@ -467,4 +467,4 @@ _OPTIMA: dict[int, Callable[[Ingredients], FloatArray]] = {
     22: lambda data: data.peaks[0],
     24: lambda data: 1.25 * data.signs,
 }
-"""Optima that are not where they are drawn."""
+"""Optima that differ from the point drawn."""

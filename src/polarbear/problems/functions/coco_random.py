@@ -1,7 +1,7 @@
-"""The random numbers that COCO's suites are made from: they place optima and rotate spaces.
+"""The random numbers of COCO's suites, which place optima and rotate spaces.
 
-Park and Miller's generator x ← 16807 x mod (2³¹ - 1), its output shuffled through a table of 32 numbers (Bays and
-Durham), as in the code that came with Hansen et al. 2009. All of it follows from the seed.
+They come from Park and Miller's generator x ← 16807 x mod (2³¹ - 1), whose output is shuffled through a table of 32
+numbers (Bays and Durham), as in the code published with Hansen et al. 2009. They follow from the seed alone.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray, IntArray
 
 SEEDS_PER_INSTANCE = 10_000
-"""COCO seeds an instance with function + 10,000 · instance."""
+"""COCO's seed of an instance is function + 10,000 · instance."""
 
 MULTIPLIER, MODULUS = 16807, 2**31 - 1
 TABLE = 32
 WARM_UP = 8
-"""Numbers drawn before the table is filled."""
+"""Number of values drawn before the table is filled."""
 CELL = 67_108_865
-"""An output divided by this is the index of an entry of the table: 2²⁶ + 1."""
+"""Divisor 2²⁶ + 1 that turns an output into the index of a table entry."""
 
 
 def uniforms(count: int, seed: int) -> FloatArray:
-    """(count,) numbers in (0, 1)."""
+    """(count,) uniform random numbers in (0, 1)."""
     start = WARM_UP + TABLE
     states = _powers(start + count) * (max(abs(seed), 1) % MODULUS) % MODULUS
     entries: list[int] = (states // CELL).tolist()
@@ -44,7 +44,7 @@ def uniforms(count: int, seed: int) -> FloatArray:
 
 @lru_cache(maxsize=4)
 def _powers(count: int) -> IntArray:
-    """(count,) 16807, 16807², … mod 2³¹ - 1: the generator's states if it starts at 1."""
+    """(count,) 16807, 16807², … mod 2³¹ - 1: the generator's states when started at 1."""
     powers = np.array([MULTIPLIER], dtype=np.int64)
     while len(powers) < count:
         powers = np.concatenate((powers, powers * powers[-1] % MODULUS))
@@ -52,7 +52,7 @@ def _powers(count: int) -> IntArray:
 
 
 def normals(count: int, seed: int) -> FloatArray:
-    """(count,) standard normal numbers, by the method of Box and Muller."""
+    """(count,) standard normal random numbers by the Box-Muller method."""
     uniform = uniforms(2 * count, seed)
     numbers = np.sqrt(-2 * np.log(uniform[:count])) * np.cos(2 * math.pi * uniform[count:])
     numbers[numbers == 0] = 1e-99
@@ -60,24 +60,24 @@ def normals(count: int, seed: int) -> FloatArray:
 
 
 def location(dimension: int, seed: int, half_width: float = 4.0) -> FloatArray:
-    """(d,) an optimum: on a grid in a box, by default [-4, 4)^d, with no coordinate 0."""
+    """(d,) an optimum on a grid in a box, by default [-4, 4)^d, with no coordinate 0."""
     optimum = 2 * half_width * np.floor(1e4 * uniforms(dimension, seed)) / 1e4 - half_width
     optimum[optimum == 0] = -1e-5
     return optimum
 
 
 def rotation(dimension: int, seed: int) -> FloatArray:
-    """(d, d) orthogonal matrix: columns of normal numbers, made orthonormal one after the other (Gram, Schmidt)."""
+    """(d, d) a random orthogonal matrix: columns of normal numbers, orthonormalized by Gram-Schmidt."""
     rows = normals(dimension * dimension, seed).reshape(dimension, dimension)
     orthogonal, triangular = np.linalg.qr(rows.T)
     return orthogonal * np.sign(np.diag(triangular))
 
 
 def rotation_as_summed(dimension: int, seed: int) -> FloatArray:
-    """`rotation` with the roundings of the published code, bit for bit, which takes four times as long.
+    """`rotation` with the rounding of the published code, bit for bit, which takes four times as long.
 
-    Columns that are nearly dependent magnify roundings: `rotation` differs by 1e-13 as a rule at 240 variables, but at
-    times by more. Here every sum is made term by term, and logarithms and cosines are those of the C library.
+    Nearly dependent columns magnify rounding errors: at 240 variables `rotation` usually differs by 1e-13, but
+    occasionally by more. Here every sum is accumulated term by term, with the C library's logarithms and cosines.
     """
     uniform = uniforms(2 * dimension * dimension, seed).reshape(2, -1)
     logarithms = np.array([math.log(u) for u in uniform[0].tolist()])
@@ -94,6 +94,6 @@ def rotation_as_summed(dimension: int, seed: int) -> FloatArray:
 
 
 def offset(seed: int) -> float:
-    """The best value f_opt: a ratio of two normal numbers, within ±1000, in steps of 0.01."""
+    """The best value f_opt: a ratio of two normal numbers, limited to ±1000 and rounded to 0.01."""
     ratio = float(normals(1, seed)[0] / normals(1, seed + 1)[0])
     return min(max(math.floor(1e4 * ratio + 0.5) / 100, -1000.0), 1000.0)

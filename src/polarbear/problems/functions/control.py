@@ -1,7 +1,8 @@
-"""Controllers of dynamic systems, observed by one random rollout each; vectorized over candidates.
+"""Controllers of dynamic systems, each observed by one random rollout; vectorized over candidates.
 
-Dynamics: cart and pole as Barto, Sutton and Anderson (1983), the pendulum and both sets of constants as in `gymnasium`
-(CartPole-v1, Pendulum-v1). Numbers of variables are those of Wang and Lu (2026); what they leave open is stated here.
+The dynamics of cart and pole are those of Barto, Sutton and Anderson (1983); the pendulum and both sets of constants
+are those of `gymnasium` (CartPole-v1, Pendulum-v1). Numbers of variables are those of Wang and Lu (2026); what they
+leave open is stated here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from polarbear.records import FloatArray
 
 STARTS = 16
-"""Starts that the value without noise is the mean over; the same for all candidates."""
+"""Number of starts over which the noise-free value is averaged; the same for all candidates."""
 
 
 @cache
@@ -27,7 +28,7 @@ def starts(dimension: int) -> FloatArray:
 
 
 def with_fixed(own: FloatArray, fixed: FloatArray) -> FloatArray:
-    """(m, 1 + n, k) the starts (m, 1, k) of each policy, and then the (n, k) of all."""
+    """(m, 1 + n, k) the starts (m, 1, k) of each policy, followed by the starts (n, k) common to all."""
     return np.concatenate([own, np.broadcast_to(fixed, (len(own), *fixed.shape))], axis=1)
 
 
@@ -35,11 +36,12 @@ def with_fixed(own: FloatArray, fixed: FloatArray) -> FloatArray:
 class LQR:
     """A linear system x' = A x + B u + w under the controller u = -K x, with quadratic cost.
 
-    Ten states, four inputs, 30 steps; A random with spectral radius 1, B normal over √10, w and the first state normal
-    with standard deviations 0.1 and 1. The cost of a rollout is the mean of ‖x‖² + 0.1 ‖u‖², at most 10⁶.
+    It has ten states, four inputs and 30 steps. A is random with spectral radius 1, B is normal divided by √10, and w
+    and the initial state are normal with standard deviations 0.1 and 1. The cost of a rollout is the mean of
+    ‖x‖² + 0.1 ‖u‖², at most 10⁶.
 
     Attributes:
-        instance: Seeds A and B.
+        instance: The seed of A and B.
     """
 
     instance: int
@@ -59,14 +61,14 @@ class LQR:
         return a, rng.standard_normal((self.states, self.inputs)) / np.sqrt(self.states)
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """(m,) `observe`, and (m,) `value`."""
+        """The results of `observe`, (m,), and `value`, (m,)."""
         return self.observe(points, rng), self.value(points)
 
     def _gains(self, points: FloatArray) -> FloatArray:
         return points.reshape(-1, self.inputs, self.states)
 
     def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(m,) the cost of a rollout with each of (m, d) controllers."""
+        """(m,) the cost of a rollout with each of the controllers (m, d)."""
         a, b = self.system
         gains = self._gains(points)
         x = rng.standard_normal((len(points), self.states))
@@ -79,7 +81,7 @@ class LQR:
         return self._bounded(cost / self.steps)
 
     def value(self, points: FloatArray) -> FloatArray:
-        """(m,) the expected cost, exactly: the state's covariance is S' = (A - BK) S (A - BK)ᵀ + 0.01 I."""
+        """(m,) the exact expected cost, by the state's covariance S' = (A - BK) S (A - BK)ᵀ + 0.01 I."""
         a, b = self.system
         gains = self._gains(points)
         closed = a - b @ gains
@@ -100,9 +102,9 @@ def perceptron(points: FloatArray, inputs: FloatArray, hidden: int) -> FloatArra
     """(m, n) outputs of perceptrons with one hidden layer of tanh.
 
     Args:
-        points: (m, d) their weights: (k, h) of the first layer, (h,) offsets, (h,) of the second, and its offset.
-        inputs: (m, n, k) what each is given.
-        hidden: h.
+        points: (m, d) their weights: (k, h) of the first layer, (h,) its offsets, (h,) of the second, and its offset.
+        inputs: (m, n, k) the inputs of each perceptron.
+        hidden: The number h of hidden units.
     """
     size = inputs.shape[-1]
     first = points[:, : size * hidden].reshape(-1, size, hidden)
@@ -115,10 +117,10 @@ def perceptron(points: FloatArray, inputs: FloatArray, hidden: int) -> FloatArra
 class CartPole:
     """A cart that balances a pole for up to 500 steps, pushed left or right by a perceptron of 4, 7 and 1 units.
 
-    The value is minus the share of steps survived, observed from one random start within ±0.05 in each state.
+    The value is minus the fraction of steps survived, observed from one random start within ±0.05 in each state.
 
     Attributes:
-        tail: Scale of Student noise with 1.5 degrees of freedom that is added to what is observed; 0 for none.
+        tail: Scale of the Student noise with 1.5 degrees of freedom that is added to observations; 0 for none.
     """
 
     tail: float = 0.0
@@ -128,9 +130,9 @@ class CartPole:
     half_width: ClassVar[float] = 5.0
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """(m,) minus the share of steps survived from a random start, of (m, d) policies, and (m,) that from `STARTS`.
+        """Minus the fraction of steps that policies (m, d) survive: (m,) from a random start, and (m,) from `STARTS`.
 
-        Both come from one simulation, most of whose time is not the arithmetic.
+        Both come from one simulation, since most of its time is not spent on arithmetic.
         """
         own = rng.uniform(-0.05, 0.05, (len(points), 1, 4))
         survived = self._survived(points, with_fixed(own, 0.05 * starts(4)))
@@ -138,9 +140,9 @@ class CartPole:
         return noise - survived[:, 0], -survived[:, 1:].mean(axis=1)
 
     def _survived(self, points: FloatArray, states: FloatArray) -> FloatArray:
-        """(m, n) shares of steps from (m, n, 4) starts."""
+        """(m, n) the fractions of steps survived from starts (m, n, 4)."""
         steps = np.zeros(states.shape[:2])
-        left = np.arange(len(points))  # policies that balance the pole from some start
+        left = np.arange(len(points))  # policies that still balance the pole from some start
         alive = np.ones(states.shape[:2], dtype=bool)
         for _ in range(self.steps):
             states = cart_pole_step(states, np.where(perceptron(points, states, self.hidden) > 0, 10.0, -10.0))
@@ -170,7 +172,7 @@ def cart_pole_step(states: FloatArray, force: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Pendulum:
-    """A pendulum to swing up in 200 steps; the torque is 2 tanh of a perceptron of 3, 8 and 1 units.
+    """A pendulum to swing up in 200 steps, with the torque 2 tanh of a perceptron of 3, 8 and 1 units.
 
     The value is the mean of θ² + 0.1 θ'² + 0.001 u², observed from one random start.
     """
@@ -181,7 +183,7 @@ class Pendulum:
     half_width: ClassVar[float] = 5.0
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """(m,) the mean cost of a rollout from a random start, of (m, d) policies, and (m,) that from `STARTS`."""
+        """The mean cost of rollouts with policies (m, d): (m,) from a random start, and (m,) from `STARTS`."""
         scale = [np.pi, 1.0]
         cost = self._cost(points, with_fixed(rng.uniform(-1, 1, (len(points), 1, 2)) * scale, starts(2) * scale))
         return cost[:, 0], cost[:, 1:].mean(axis=1)

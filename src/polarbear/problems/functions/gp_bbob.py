@@ -1,6 +1,6 @@
 """The functions of GP-BBOB, f(x) = Σ_i w_i(x) f_i(x) + y_0: mixtures of the SBOX-BBOB functions f_i.
 
-The generator is that of Wurth et al. (2026), appendix C, equations 39 to 45. Only active components are evaluated.
+The generator is that of Wurth et al. (2026), appendix C, equations 39 to 45. Only the active components are evaluated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray, IntArray
 
 GREATEST_FOR_IOH = 64
-"""Up to here components are those of `ioh`, which evaluates single points of few variables several times as fast."""
+"""Up to this dimension, components are those of `ioh`, several times as fast for single points of few variables."""
 
 
 class RandomField:
@@ -51,10 +51,10 @@ class RandomField:
         """Draw the features.
 
         Args:
-            rng: Where all chance comes from.
+            rng: The random generator, the only source of randomness.
             dimension: Number of variables d.
-            fields: How many fields, n.
-            features: How many features, m.
+            fields: Number of fields n.
+            features: Number of features m.
             lengthscale: ℓ, in the units of x.
             amplitude: σ.
         """
@@ -64,7 +64,7 @@ class RandomField:
         self.coefficients = for_coefficients.normal(size=(features, fields)) * (amplitude * math.sqrt(2 / features))
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """The fields at (m, d) points -> (m, n), or at one (d,) point -> (n,)."""
+        """The fields at points, (m, d) -> (m, n), or at one point, (d,) -> (n,)."""
         angles = points @ self.frequencies
         angles += self.phases
         return np.cos(angles, out=angles) @ self.coefficients
@@ -73,8 +73,8 @@ class RandomField:
 class Mixture:
     """The function of a `GPBBOBProblem`; +inf outside the box.
 
-    A batch gives what its points give one by one, up to rounding: to 1e-12 of the components' values up to 64
-    variables. Above, sums over variables are rounded differently, and f16 and f19 oscillate so fast that they
+    A batch gives the same values as its points one by one, up to rounding: to 1e-12 of the components' values up to 64
+    variables. Above that, sums over variables are rounded differently, and f16 and f19 oscillate so fast that they
     magnify this a million times: to 1e-8.
 
     Attributes:
@@ -85,11 +85,11 @@ class Mixture:
     __slots__ = ("_batches", "_dimension", "_offset", "_points", "_temperature", "_thresholds", "depth", "logits")
 
     def __init__(self, spec: Any, thresholds: Sequence[float]) -> None:
-        """Draw the fields and build the 24 components, so that no evaluation has to.
+        """Draw the fields and build the 24 components in advance of any evaluation.
 
         Args:
             spec: A `GPBBOBProblem`.
-            thresholds: Where k(x) = F_K⁻¹(Φ(h)) becomes 2, 3, …, 24, in terms of h.
+            thresholds: The values of h at which k(x) = F_K⁻¹(Φ(h)) becomes 2, 3, …, 24.
         """
         for_logits, for_sparsity = np.random.default_rng(np.random.SeedSequence(spec.seed)).spawn(2)
         self._dimension = d = spec.dimension
@@ -116,11 +116,11 @@ class Mixture:
             self._points = self._batches = functions
 
     def sparsity(self, points: FloatArray) -> IntArray:
-        """k(x), how many components are active: (m, d) -> (m,) (equations 43 to 45)."""
+        """The number k(x) of active components, (m, d) -> (m,) (equations 43 to 45)."""
         return 1 + np.searchsorted(self._thresholds, self.depth(points)[:, 0], side="right")
 
     def weights(self, points: FloatArray) -> FloatArray:
-        """w(x): (m, d) -> (m, 24), k(x) of them positive, sum 1 (equations 41 and 42)."""
+        """The weights w(x), (m, d) -> (m, 24), of which k(x) are positive, with sum 1 (equations 41 and 42)."""
         logits, sparsity = self.logits(points), self.sparsity(points)
         descending = np.argsort(-logits, axis=1, kind="stable")
         positive = np.arange(FUNCTIONS) < sparsity[:, np.newaxis]
@@ -131,7 +131,7 @@ class Mixture:
         return weights / weights.sum(axis=1, keepdims=True)
 
     def __call__(self, x: FloatArray) -> float:
-        """Evaluate one (d,) point; NaN if it has the wrong length or holds NaN."""
+        """Evaluate one (d,) point; NaN if it has the wrong length or contains NaN."""
         if len(x) != self._dimension:
             return math.nan
         x = np.asarray(x, dtype=np.float64)
@@ -150,7 +150,7 @@ class Mixture:
         return weighted / total + self._offset
 
     def batch(self, points: FloatArray) -> FloatArray:
-        """Evaluate (m, d) points -> (m,) float64: each component once, at the points where it is active."""
+        """Evaluate (m, d) points -> (m,) float64: each component once, at all points where it is active."""
         points = np.asarray(points, dtype=np.float64)
         farthest = np.abs(points).max(axis=1, initial=0.0)
         values = np.where(np.isnan(farthest), np.nan, np.inf)

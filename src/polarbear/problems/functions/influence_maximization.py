@@ -1,8 +1,8 @@
-"""Influence maximization under the independent cascade model, with noise that a run's own generator draws.
+"""Influence maximization under the independent cascade model, with noise drawn from a run's own generator.
 
-A value is the mean size of 100 random cascades, as in `ioh`'s ``MaxInfluence``; there, the cascades come from a
-generator that cannot be seeded. Here they are drawn from a fixed pool of live-edge graphs (Kempe, Kleinberg and Tardos
-2003, section 2): each keeps each edge with the edge's chance, and a cascade reaches what the kept edges reach.
+A value is the mean size of 100 random cascades, as in `ioh`'s ``MaxInfluence``, whose cascades come from a generator
+that cannot be seeded. Here they are drawn from a fixed pool of live-edge graphs (Kempe, Kleinberg and Tardos 2003,
+section 2): each graph keeps each edge with the edge's probability, and a cascade reaches what the kept edges reach.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ POOL = 1_000
 """Number of live-edge graphs that cascades are drawn from."""
 
 CASCADES = 100
-"""Number of cascades in the mean that is observed."""
+"""Number of cascades over which an observation is averaged."""
 
 Edges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""(e,) sources in ascending order, (e,) targets, and (e,) chances that a source passes on what it has."""
+"""(e,) sources in ascending order, (e,) targets, and (e,) probabilities that a source influences its target."""
 
 
 class LiveEdges:
@@ -47,7 +47,7 @@ class LiveEdges:
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     def reached(self, seeds: NDArray[np.int64]) -> FloatArray:
-        """How many nodes `seeds` (k,) reach in each graph, themselves included: (`POOL`,)."""
+        """(`POOL`,) the number of nodes that `seeds` (k,) reach in each graph, including themselves."""
         graphs = np.arange(POOL)[:, None] * self.nodes
         fresh = (graphs + seeds).ravel()
         seen = np.zeros(POOL * self.nodes, dtype=np.bool_)
@@ -67,23 +67,23 @@ class LiveEdges:
 
 @lru_cache(maxsize=1)
 def _pool(sources: bytes, targets: bytes, chances: bytes, nodes: int) -> LiveEdges:
-    """The pool of a graph; all functions share one graph, and so the pool."""
+    """The pool of a graph; all functions share one graph and hence the pool."""
     edges = np.frombuffer(sources, np.int64), np.frombuffer(targets, np.int64), np.frombuffer(chances, np.float64)
     return LiveEdges(edges, nodes)
 
 
 class InfluenceProblem(BuiltProblem):
-    """How many nodes a selection of nodes influences, to be maximized; -excess if the selection weighs too much.
+    """The number of nodes that selected nodes influence, to be maximized; -excess if the selection exceeds the limit.
 
-    The weight is the sum of the nodes' weights, plus the deviation times the square root of how many are selected:
-    the chance constraint of weights that are themselves uncertain. Without noise, the value is the mean over the pool;
-    an optimizer observes the mean of `CASCADES` cascades, drawn from the pool with replacement.
+    The weight of a selection is the sum of the nodes' weights plus the deviation times the square root of their number:
+    a chance constraint for uncertain weights. The noise-free value is the mean over the pool; an optimizer observes the
+    mean of `CASCADES` cascades, drawn from the pool with replacement.
     """
 
     __slots__ = ("_deviation", "_limit", "_pool", "_weights")
 
     def __init__(self, spec: ProblemSpec, edges: Edges, weights: FloatArray, limit: float, deviation: float) -> None:
-        """Take the graph, the nodes' weights (d,), their limit, and the deviation of each."""
+        """Combine the graph, the nodes' weights (d,), the limit of their sum, and the deviation of each weight."""
         d = len(weights)
         sources, targets, chances = (column.tobytes() for column in edges)
         self._pool = _pool(sources, targets, chances, d)
@@ -97,7 +97,7 @@ class InfluenceProblem(BuiltProblem):
         super().__init__(spec, mean, evaluated_in_turn(mean), box, None, minimize=False, traits=traits)
 
     def observe(self, x: FloatArray, rng: np.random.Generator | None) -> tuple[float, float]:
-        """An observation, and the value without noise, at one point (d,)."""
+        """An observation and the noise-free value at one point (d,)."""
         if np.shape(x) != (self.dimension,):
             return np.nan, np.nan
         whole = np.rint(x)
@@ -113,12 +113,12 @@ class InfluenceProblem(BuiltProblem):
         return float(observed), float(sizes.mean())
 
     def trial(self, rng: np.random.Generator, /) -> InfluenceTrial:
-        """A fresh trial, whose cascades `rng` chooses."""
+        """A new trial, whose cascades are chosen by `rng`."""
         return InfluenceTrial(self, rng)
 
 
 class InfluenceTrial(PointwiseTrial):
-    """One run's view: cascades of its own."""
+    """One run's view of the problem, with its own cascades."""
 
     __slots__ = ("_problem", "_rng")
 
@@ -126,5 +126,5 @@ class InfluenceTrial(PointwiseTrial):
         self._problem, self._rng = problem, rng
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): the mean of some cascades, and that of all."""
+        """Evaluate one point (d,): the mean of some cascades, and that of the whole pool."""
         return self._problem.observe(x, self._rng)

@@ -1,4 +1,4 @@
-"""Problems of the library `ioh`: how they are made, and evaluated safely."""
+"""Construction and safe evaluation of problems of the library `ioh`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Box: TypeAlias = "tuple[FloatArray, FloatArray]"
-"""Lower and upper ends of a box, (d,) each."""
+"""Lower and upper bounds of a box, (d,) each."""
 
 _LOCK = threading.Lock()
-"""`ioh` deadlocks when two threads make its first problem, or its first array, at once."""
+"""`ioh` deadlocks when two threads construct its first problem, or its first array, at once."""
 
 FUNCTIONS = 24
-"""How many functions BBOB and SBOX-BBOB have."""
+"""Number of functions of BBOB and of SBOX-BBOB."""
 
 
 def with_ioh(make: Callable[[Any], T]) -> T:
-    """Call `make` with the library while no other thread makes anything with it."""
+    """Call `make` with the library while no other thread constructs anything with it."""
     with _LOCK:
         import ioh
 
@@ -47,7 +47,7 @@ def ioh_problem(family: str, function: int, instance: int, dimension: int) -> tu
 
 
 def box_of(problem: Any) -> Box:
-    """Lower and upper ends of the box of an `ioh` problem; call it inside `with_ioh`."""
+    """The lower and upper bounds of an `ioh` problem; call it inside `with_ioh`."""
     return np.array(problem.bounds.lb, dtype=np.float64), np.array(problem.bounds.ub, dtype=np.float64)
 
 
@@ -57,7 +57,7 @@ def best_bbob_value(function: int, instance: int) -> float:
 
 
 def batch_evaluation(problem: Any) -> Callable[[FloatArray], FloatArray]:
-    """The evaluation of (m, d) points -> (m,) by an `ioh` problem over real variables."""
+    """The evaluation of points, (m, d) -> (m,), by an `ioh` problem with real variables."""
 
     def batch(points: FloatArray) -> FloatArray:
         return np.array(problem(points) if len(points) else [], dtype=np.float64)
@@ -68,7 +68,7 @@ def batch_evaluation(problem: Any) -> Callable[[FloatArray], FloatArray]:
 def without_nan(
     problem: Any, dimension: int, worst: float
 ) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray], FloatArray]]:
-    """Evaluations of a point and of a batch that give `worst` where sound input gives NaN."""
+    """Evaluations of a point and of a batch that return `worst` where valid input gives NaN."""
     evaluate = batch_evaluation(problem)
 
     def raw(x: FloatArray) -> float:
@@ -88,10 +88,10 @@ def without_nan(
 def integer_problem(
     spec: ProblemSpec, objective: Callable[[Any], float], box: Box, optimum: float | None
 ) -> BuiltProblem:
-    """A problem of integers to be maximized, around an `ioh` problem.
+    """An integer problem to be maximized, based on an `ioh` problem.
 
-    Coordinates are rounded to the nearest integer, halves to the even one; what then lies outside the box has the
-    value -inf, since `ioh` reads memory that is not its own there. NaN or a wrong length give NaN.
+    Coordinates are rounded to the nearest integer, halves to the even one; points that then lie outside the box have
+    the value -inf, since `ioh` would read foreign memory there. NaN or a wrong length give NaN.
     """
     low, high, shape = box[0][0], box[1][0], box[0].shape
 

@@ -1,4 +1,4 @@
-"""Training and tuning of classifiers on small data sets of scikit-learn, observed by chance.
+"""Training and tuning of classifiers on small data sets of scikit-learn, with random observations.
 
 Data sets and numbers of variables are those of Wang and Lu (2026); what they leave open is stated here.
 """
@@ -20,12 +20,12 @@ IntArray = NDArray[np.int64]
 
 SKLEARN = Extra("sklearn", "learning")
 RUNS = 16
-"""Training runs that the value without noise is the mean over."""
+"""Number of training runs over which the noise-free value is averaged."""
 
 
 @cache
 def data(name: Literal["breast_cancer", "digits"]) -> tuple[FloatArray, FloatArray]:
-    """(n, k) standardized features and (n,) labels 0 or 1; of the digits, whether it is above 4."""
+    """(n, k) standardized features and (n,) labels 0 or 1; for digits, whether the digit is above 4."""
     loaded = getattr(optional("sklearn.datasets", SKLEARN.name, f"the task {name}"), f"load_{name}")()
     features = np.asarray(loaded.data, dtype=np.float64)
     spread = features.std(axis=0)
@@ -35,7 +35,7 @@ def data(name: Literal["breast_cancer", "digits"]) -> tuple[FloatArray, FloatArr
 
 
 def log_loss(scores: FloatArray, labels: FloatArray) -> FloatArray:
-    """-log P(label) under P(1) = 1 / (1 + exp(-score))."""
+    """The log loss -log P(label) with P(1) = 1 / (1 + exp(-score))."""
     return np.logaddexp(0.0, scores) - labels * scores
 
 
@@ -43,9 +43,9 @@ def log_loss(scores: FloatArray, labels: FloatArray) -> FloatArray:
 class LogisticRegression:
     """Hyperparameters of a logistic regression: the log loss on a held-out third after 60 stochastic gradient steps.
 
-    The five variables, each from -1 to 1: log₁₀ of the learning rate (from -3 to 1), of the L2 penalty (from -6 to 0),
-    of the L1 penalty (from -6 to 0), the momentum (from 0 to 0.99), and log₂ of the batch size (from 3 to 7). Chance
-    are the split of 400 rows, the order of the batches, and the first weights.
+    The five variables, each from -1 to 1, are log₁₀ of the learning rate (from -3 to 1), of the L2 penalty (from -6 to
+    0) and of the L1 penalty (from -6 to 0), the momentum (from 0 to 0.99), and log₂ of the batch size (from 3 to 7).
+    The split of 400 rows, the order of the batches and the initial weights are random.
 
     Attributes:
         name: The data set.
@@ -59,15 +59,15 @@ class LogisticRegression:
     worst: ClassVar[float] = 100.0
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """(m,) the loss of a training run with each of (m, 5) settings, and (m,) its mean over `RUNS` runs.
+        """(m,) the loss of a training run with each of the settings (m, 5), and (m,) its mean over `RUNS` runs.
 
-        The latter have the same chance for all settings.
+        The latter use the same random numbers for all settings.
         """
         losses = np.array([self._losses(point, rng) for point in points])
         return losses[:, 0], losses[:, 1:].mean(axis=1)
 
     def _losses(self, point: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(1 + `RUNS`,) the losses of training runs side by side, of which only the first depends on `rng`."""
+        """(1 + `RUNS`,) the losses of training runs in parallel, of which only the first one depends on `rng`."""
         features, labels = data(self.name)
         share = (np.clip(point, -1.0, 1.0) + 1) / 2
         rate, ridge, lasso = 10 ** (4 * share[0] - 3), 10 ** (6 * share[1] - 6), 10 ** (6 * share[2] - 6)
@@ -91,7 +91,7 @@ class LogisticRegression:
         return np.where(loss < self.worst, loss, self.worst)
 
     def _chance(self, runs: int, batch: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, IntArray]:
-        """The rows held out (r, n), first weights (r, k, 1) and rows of each batch (r, steps, b) of r training runs."""
+        """Held-out rows (r, n), initial weights (r, k, 1) and rows of each batch (r, steps, b) of r training runs."""
         features = data(self.name)[0]
         order = rng.permuted(np.tile(np.arange(len(features)), (runs, 1)), axis=1)
         held, train = order[:, : self.rows // 3], order[:, self.rows // 3 : self.rows]
@@ -105,7 +105,7 @@ class Perceptron:
     """Weights of a perceptron of 64, 4 and 1 units that tells the digit 0 from others: the log loss on a mini-batch.
 
     Attributes:
-        batch: How many of the 256 rows a batch has, drawn anew for each observation.
+        batch: Number of rows, of 256, in a batch, drawn anew for each observation.
     """
 
     batch: int = 16
@@ -115,11 +115,11 @@ class Perceptron:
     half_width: ClassVar[float] = 5.0
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """(m,) `observe`, and (m,) `value`."""
+        """The results of `observe`, (m,), and `value`, (m,)."""
         return self.observe(points, rng), self.value(points)
 
     def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(m,) the loss of (m, 265) weights, each on a batch of its own."""
+        """(m,) the loss of weights (m, 265), each on its own batch."""
         batches = rng.permuted(np.broadcast_to(np.arange(self.rows), (len(points), self.rows)), axis=1)[:, : self.batch]
         features, labels = _zeros(self.rows)
         scores = perceptron(points, features[batches], self.hidden)
@@ -134,6 +134,6 @@ class Perceptron:
 
 @cache
 def _zeros(rows: int) -> tuple[FloatArray, FloatArray]:
-    """The first rows of the digits, with features from 0 to 1, and whether each is a 0."""
+    """The first rows of the digits data, with features from 0 to 1, and whether each is the digit 0."""
     loaded = optional("sklearn.datasets", SKLEARN.name, "the task mlp").load_digits()
     return np.asarray(loaded.data[:rows], dtype=np.float64) / 16, (loaded.target[:rows] == 0).astype(np.float64)

@@ -1,7 +1,7 @@
 """The noise of the BBOB noisy functions: its three models, and problems that are observed through it.
 
 Definitions: Hansen, Finck, Ros, Auger 2009, "Real-parameter black-box optimization benchmarking 2009: Noisy functions
-definitions" (INRIA RR-6869), section "Noise models". A noise model changes f >= 0, the distance to the best value.
+definitions" (INRIA RR-6869), section "Noise models". A noise model changes f >= 0, the difference to the best value.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 UNDISTURBED = 1e-8
-"""Below this, f is observed without noise."""
+"""Values f below this are observed without noise."""
 
 SHIFT = 1.01e-8
-"""Added to all values with noise, so that none falls below `UNDISTURBED`."""
+"""Offset added to all noisy values, so that none falls below `UNDISTURBED`."""
 
 BLOCK = 256
-"""Number of evaluations that noise is drawn for at once."""
+"""Number of evaluations for which noise is drawn at once."""
 
 HALF_WIDTH = 5.0
 PENALTY = 100.0
 
 
 class NoiseModel(Protocol):
-    """Draws noise ahead of the values it changes."""
+    """A noise model that draws noise before the values it changes."""
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
-        """(count, 2) noise for as many evaluations."""
+        """(count, 2) the random numbers for `count` evaluations."""
         ...
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:
-        """Values f >= 1e-8 with the noise drawn; all numbers, or all arrays of one shape."""
+        """Values f >= 1e-8 after applying the drawn noise; all are numbers, or all are arrays of one shape."""
         ...
 
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """f exp(β N(0, 1)): log-normal, the same at all scales.
+    """The noise f exp(β N(0, 1)): log-normal, the same at all scales.
 
     Attributes:
         beta: β > 0; 0.01 is moderate, 1 severe.
@@ -56,7 +56,7 @@ class GaussianNoise:
     beta: float
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
-        """The factor."""
+        """The factor on f."""
         return _with_zeros(np.exp(self.beta * rng.standard_normal(count)))
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:  # noqa: ARG002
@@ -66,7 +66,7 @@ class GaussianNoise:
 
 @dataclass(frozen=True)
 class UniformNoise:
-    """f U₁^β max(1, (10⁹ / (f + 10⁻⁹⁹))^(α U₂)): the stronger, the smaller f is.
+    """The noise f U₁^β max(1, (10⁹ / (f + 10⁻⁹⁹))^(α U₂)), which is stronger the smaller f is.
 
     Attributes:
         alpha: α > 0; 0.49 + 1 / d is severe, a hundredth of it moderate.
@@ -77,7 +77,7 @@ class UniformNoise:
     beta: float
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
-        """The first factor, and the second's exponent."""
+        """The first factor and the exponent of the second."""
         noise = rng.random((count, 2))
         noise[:, 0] **= self.beta
         noise[:, 1] *= self.alpha
@@ -90,7 +90,7 @@ class UniformNoise:
 
 @dataclass(frozen=True)
 class CauchyNoise:
-    """f + α max(0, 1000 + C), where C is a Cauchy number N / (|N'| + 10⁻¹⁹⁹) with probability p, else 0.
+    """The noise f + α max(0, 1000 + C), where C is Cauchy, N / (|N'| + 10⁻¹⁹⁹), with probability p, and else 0.
 
     Attributes:
         alpha: α > 0; 0.01 is moderate, 1 severe.
@@ -101,7 +101,7 @@ class CauchyNoise:
     probability: float
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
-        """The summand."""
+        """The term added to f."""
         seldom = rng.random(count) < self.probability
         numerator, denominator = rng.standard_normal((count, 2)).T
         outliers = seldom * numerator / (np.abs(denominator) + 1e-199)
@@ -117,11 +117,11 @@ def _with_zeros(noise: FloatArray) -> FloatArray:
 
 
 class NoiseStream:
-    """The noise of one run, evaluation after evaluation; the same for single points and for batches.
+    """The noise of one run, evaluation by evaluation; the same for single points and for batches.
 
     Args:
         model: The noise model.
-        rng: Where all its chance comes from. It is drawn from in blocks: let nobody else draw from it.
+        rng: The random generator of the noise. It is read in blocks: nobody else may draw from it.
     """
 
     __slots__ = ("_block", "_model", "_next", "_rng", "_rows")
@@ -143,7 +143,7 @@ class NoiseStream:
         return float(self._model.apply(value, first, second)) + SHIFT
 
     def observe_batch(self, values: FloatArray) -> FloatArray:
-        """The noisy observations of (m,) f."""
+        """The noisy observations of values f (m,)."""
         first, second = self._take(len(values)).T
         if values.size and values.min() >= UNDISTURBED:
             return self._model.apply(values, first, second) + SHIFT
@@ -171,12 +171,12 @@ class NoiseStream:
 
 
 class Precisions:
-    """A function's distance to its best value, and the penalty 100 Σ max(0, |xᵢ| - 5)² that noise leaves as it is.
+    """A function's difference to its best value, and the penalty 100 Σ max(0, |xᵢ| - 5)², which noise does not change.
 
     Args:
         raw: (d,) -> f >= 0.
         batch: (m, d) -> (m,) f.
-        own_penalty: The weight of Σ max(0, |xᵢ| - 5)² in `raw` and `batch`, which is taken away.
+        own_penalty: The weight of Σ max(0, |xᵢ| - 5)² in `raw` and `batch`, which is subtracted.
     """
 
     __slots__ = ("_batch", "_own_penalty", "_raw")
@@ -190,7 +190,7 @@ class Precisions:
         self._raw, self._batch, self._own_penalty = raw, batch, own_penalty
 
     def raw(self, x: FloatArray) -> tuple[float, float]:
-        """The distance to the best value without any penalty, and the penalty, of one (d,) point."""
+        """The difference to the best value without any penalty, and the penalty, at one point (d,)."""
         if np.abs(x).max() <= HALF_WIDTH:
             return self._raw(x), 0.0
         outside = float(_outside(x[np.newaxis])[0])
@@ -199,7 +199,7 @@ class Precisions:
         return self._raw(x) - self._own_penalty * outside, PENALTY * outside
 
     def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m,) distances to the best value without any penalty, and (m,) penalties, of (m, d) points."""
+        """(m,) differences to the best value without any penalty, and (m,) penalties, at points (m, d)."""
         if not points.size or np.abs(points).max() <= HALF_WIDTH:
             return self._batch(points), np.zeros(len(points))
         outside = _outside(points)
@@ -210,14 +210,14 @@ class Precisions:
 
 
 def _outside(points: FloatArray) -> FloatArray:
-    """(m,) Σ max(0, |xᵢ| - 5)² of (m, d) points."""
+    """(m,) Σ max(0, |xᵢ| - 5)² at points (m, d)."""
     excess = np.maximum(np.abs(points) - HALF_WIDTH, 0.0)
     with np.errstate(over="ignore"):
         return np.einsum("ij,ij->i", excess, excess)
 
 
 class NoisyTrial:
-    """One run's view of a noisy problem: observes noisy values, is judged by the value without noise."""
+    """One run's view of a noisy problem: noisy values are observed, and the noise-free value judges the run."""
 
     __slots__ = ("_best", "_precisions", "_stream")
 
@@ -226,24 +226,24 @@ class NoisyTrial:
         self._precisions, self._best, self._stream = precisions, best, stream
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): a noisy observation, and the value without noise."""
+        """Evaluate one point (d,): a noisy observation and the noise-free value."""
         precision, above = self._precisions.raw(x)
         above += self._best
         return self._stream.observe(precision) + above, precision + above
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points: (m,) noisy observations, and the values without noise."""
+        """Evaluate (m, d) points: noisy observations (m,) and noise-free values (m,)."""
         precisions, above = self._precisions.batch(points)
         above += self._best
         return self._stream.observe_batch(precisions) + above, precisions + above
 
 
 class NoisyProblem(BuiltProblem):
-    """A built problem that each run observes through noise of its own; its value is the one without noise.
+    """A built problem that each run observes through its own noise; its value is the noise-free one.
 
     Attributes:
-        spec, bounds, optimum: As of `BuiltProblem`.
-        precisions: (k, d) -> (k,) f(x) − f* of many points, without noise.
+        spec, bounds, optimum: See `BuiltProblem`.
+        precisions: The noise-free differences f(x) − f* at several points, (k, d) -> (k,).
         model: The noise model.
     """
 
@@ -257,7 +257,7 @@ class NoisyProblem(BuiltProblem):
         bounds: tuple[FloatArray, FloatArray],
         optimum: float,
     ) -> None:
-        """Join a function's precisions, the noise, the box, and the best value."""
+        """Combine a function's precisions, the noise, the box and the best value."""
 
         def raw(x: FloatArray) -> float:
             precision, above = precisions.raw(x)
@@ -271,9 +271,9 @@ class NoisyProblem(BuiltProblem):
         self._best, self._precisions, self.model = optimum, precisions, model
 
     def trial(self, rng: np.random.Generator, /) -> NoisyTrial:
-        """A fresh trial. Equal generators give equal noise, whatever else is evaluated meanwhile.
+        """A new trial. Equal generators give equal noise, whatever else is evaluated meanwhile.
 
         Args:
-            rng: Where the noise comes from; nobody else may draw from it.
+            rng: The random generator of the noise; nobody else may draw from it.
         """
         return NoisyTrial(self._precisions, self._best, NoiseStream(self.model, rng))

@@ -1,6 +1,6 @@
-"""The suites: distributions of problem instances, by the names that study files have for them.
+"""The suites: distributions of problem instances, by their names in study files.
 
-To add a suite, give it a file here, import its classes and list them below; `docs/reference/problems.md` describes it.
+To add a suite, write a file here, import its classes and list them below; describe it in `docs/reference/problems.md`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ SUITES: dict[str, type[Any]] = {
     "list": FiniteInstances,
     "function": FunctionProblem,
 }
-"""Distributions of instances."""
+"""Distributions of instances, by name."""
 
 PROBLEMS: dict[str, type[Any]] = {
     "bbob": BBOBProblem,
@@ -126,4 +126,4 @@ PROBLEMS: dict[str, type[Any]] = {
     "variation": Variation,
     "function": FunctionProblem,
 }
-"""Single problems, inside a list."""
+"""Single problems, as elements of a list."""

@@ -1,4 +1,4 @@
-"""Pairwise affine combinations of BBOB functions: from one function to another in steps of a weight α."""
+"""Pairwise affine combinations of BBOB functions: interpolations between two functions with a weight α."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The weights of the thesis' figure 6.1."""
+"""The weights in figure 6.1 of the thesis."""
 
 
 class Combination:
     """C(F₁, I₁, F₂, I₂, α), the geometric mean of two functions' precisions (thesis, section 6.1.1).
 
-    A batch gives what its points give one by one, bit for bit up to 144 variables, above up to rounding.
+    A batch gives the same values as its points one by one: bit for bit up to 144 variables, above up to rounding.
     """
 
     __slots__ = ("_alpha", "_dimension", "_first", "_optimum", "_second", "_second_optimum")
 
     def __init__(self, spec: AffineBBOBProblem) -> None:
-        """Build the two functions, or the one that has all the weight."""
+        """Build the two functions, or only the one that has all the weight."""
         d, self._alpha = spec.dimension, spec.alpha
         first = objective(spec.first, spec.instance, d)
         second = objective(spec.second, spec.second_instance, d) if spec.alpha < 1 else first
@@ -44,7 +44,7 @@ class Combination:
         self._dimension = d
 
     def __call__(self, x: FloatArray) -> float:
-        """Evaluate one (d,) point; NaN at a wrong length."""
+        """Evaluate one (d,) point; NaN if it has the wrong length."""
         if len(x) != self._dimension:
             return math.nan
         alpha = self._alpha
@@ -68,12 +68,12 @@ class Combination:
 
 
 def _log10(precision: float) -> float:
-    """log₁₀, -inf at 0 and at what rounding puts below."""
+    """log₁₀, with -inf at 0 and at values that rounding makes negative."""
     return -math.inf if precision <= 0 else math.log10(precision)
 
 
 def _power(logarithm: float) -> float:
-    """10 to the power of `logarithm`, inf where that is too large; two precisions, 0 and inf, make NaN."""
+    """10 to the power of `logarithm`, inf on overflow; NaN from precisions of 0 and inf is passed on."""
     return math.pow(10, logarithm) if logarithm < 308 or logarithm != logarithm else math.inf
 
 
@@ -81,20 +81,20 @@ def _power(logarithm: float) -> float:
 class AffineBBOBProblem(SuiteProblem):
     """One pairwise affine combination of BBOB functions in the box [-5, 5]^d (thesis, section 6.1.1).
 
-    Its value is 10^(α log₁₀(F₁(x) - F₁(O₁)) + (1 - α) log₁₀(F₂(x - O₁ + O₂) - F₂(O₂))), O the functions' optima: the
-    best value is 0, at O₁. There are no scale factors and no caps, other than in MA-BBOB. Points outside the box are
-    evaluated as well. Above 64 variables `ioh` misplaces the optimum of f19, and so do these.
+    Its value is 10^(α log₁₀(F₁(x) - F₁(O₁)) + (1 - α) log₁₀(F₂(x - O₁ + O₂) - F₂(O₂))), where O₁ and O₂ are the
+    functions' optima; the best value is 0, at O₁. Unlike in MA-BBOB, there are no scale factors and no caps. Points
+    outside the box are evaluated as well. Above 64 variables the optimum of f19 is misplaced, as in `ioh`.
 
     Attributes:
-        first: F₁, 1 to 24, which is what α = 1 gives.
-        second: F₂, 1 to 24, which is what α = 0 gives, its optimum moved to O₁.
+        first: F₁, 1 to 24, the function at α = 1.
+        second: F₂, 1 to 24, the function at α = 0, with its optimum moved to O₁.
         alpha: α, from 0 to 1.
-        instance: I₁, F₁'s instance.
+        instance: I₁, the instance of F₁.
         dimension: Number of variables, from 2.
-        second_instance: I₂, F₂'s instance; 1 throughout the thesis.
+        second_instance: I₂, the instance of F₂; 1 throughout the thesis.
 
     Raises:
-        FieldError: If something is no number or out of its range.
+        FieldError: If a field is not a number or out of range.
     """
 
     first: Annotated[int, whole(1, FUNCTIONS)]
@@ -106,7 +106,7 @@ class AffineBBOBProblem(SuiteProblem):
 
     @property
     def identity(self) -> Instance:
-        """As in ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` behind α if F₂'s instance is 2."""
+        """The identity, as in ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` after α if F₂'s instance is 2."""
         other = f"_j{self.second_instance}" if self.second_instance != 1 else ""
         function = f"{self.first}_{self.second}_a{self.alpha!r}{other}"
         return Instance("affine-bbob", function, self.dimension, str(self.instance))
@@ -120,19 +120,19 @@ class AffineBBOBProblem(SuiteProblem):
 
 @settings
 class PairwiseAffine(ProductStream):
-    """An endless stream of pairwise affine combinations: all choices drawn uniformly and independently.
+    """An endless stream of pairwise affine combinations: all parameters are drawn uniformly and independently.
 
     Attributes:
         functions: The first functions, of 1 to 24.
-        second_functions: The second functions; by default the sphere alone, as in the thesis' section 6.2.
+        second_functions: The second functions; by default only the sphere, as in section 6.2 of the thesis.
         alphas: One or several weights of the first function, from 0 to 1.
         dimensions: Numbers of variables, from 2.
         instances: The first function's instances, from 1.
         second_instances: The second function's instances.
-        seed: Which stream.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no number, out of its range, empty, or named twice.
+        FieldError: If a field holds no number, one out of range, or one twice, or is empty.
     """
 
     functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = range(1, FUNCTIONS + 1)

@@ -1,4 +1,4 @@
-"""What suites have in common: problems with a function, dimension and instance, and endless streams of them."""
+"""Base classes of suites: problems with a function, dimension and instance, and endless streams of them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Spec = TypeVar("Spec", bound="ProblemSpec")
 
 
 def digest(contents: object, length: int) -> str:
-    """So many hexadecimal digits that stand for what is written as `contents`, for names."""
+    """A digest of `contents` as a number of hexadecimal digits, for use in names."""
     return hashlib.sha256(repr(contents).encode()).hexdigest()[:length]
 
 
 class SuiteProblem:
-    """A problem that its suite, function, dimension and instance identify; subclasses have these attributes."""
+    """A problem identified by suite, function, dimension and instance; subclasses have these attributes."""
 
     @property
     def identity(self) -> Instance:
@@ -41,12 +41,12 @@ class SuiteProblem:
 
     @property
     def name(self) -> str:
-        """Such as ``"bbob-f3-i7-d5"``."""
+        """The problem's name, such as ``"bbob-f3-i7-d5"``."""
         return self.identity.name
 
 
 class IohProblem(SuiteProblem):
-    """One function of a suite over `ioh`; subclasses are settings with a function, an instance and a dimension."""
+    """One function of a suite based on `ioh`; subclasses are settings with a function, an instance and a dimension."""
 
     function: int
     instance: int
@@ -69,7 +69,7 @@ class IohProblem(SuiteProblem):
 
 
 class EndlessStream(ABC, Generic[Spec]):
-    """A seeded stream without an end; subclasses make the problem at an index."""
+    """A seeded stream without end; subclasses construct the problem at an index."""
 
     @property
     def size(self) -> None:
@@ -87,13 +87,13 @@ class EndlessStream(ABC, Generic[Spec]):
 
 
 class ProductStream(EndlessStream["ProblemSpec"]):
-    """An endless stream over a product of choices, each of which is drawn uniformly and independently.
+    """An endless stream over a product of choices, each drawn uniformly and independently.
 
     Subclasses are settings with a field for each choice and a `seed`.
 
     Attributes:
-        problem: Makes a specification from one value of each choice.
-        choices: The arguments of `problem` with the fields that hold their values, in the order they are drawn.
+        problem: A function that makes a specification from one value of each choice.
+        choices: The arguments of `problem` and the fields that hold their values, in the order they are drawn.
     """
 
     problem: ClassVar[Any]
@@ -102,7 +102,7 @@ class ProductStream(EndlessStream["ProblemSpec"]):
 
     @property
     def combinations(self) -> int:
-        """How many problems `grid` has."""
+        """Number of problems in `grid`."""
         return math.prod(len(getattr(self, field)) for field in self.choices.values())
 
     def _at(self, index: int) -> ProblemSpec:
@@ -112,7 +112,7 @@ class ProductStream(EndlessStream["ProblemSpec"]):
         return self.problem(**chosen, **self._fixed())
 
     def grid(self) -> tuple[ProblemSpec, ...]:
-        """All problems of the suite: dimensions slowest, then functions and what else there is, then instances."""
+        """All problems of the suite; dimensions vary slowest, then functions and other choices, then instances."""
         names = sorted(self.choices, key=lambda name: (name == "instance") - (name == "dimension"))
         fixed = self._fixed()
         return tuple(
@@ -121,13 +121,13 @@ class ProductStream(EndlessStream["ProblemSpec"]):
         )
 
     def parts(self, by: Sequence[str]) -> dict[str, Self]:
-        """The suite on each function, dimension … by itself, such as to hold a race on each.
+        """The suite divided by function, dimension and so on, for example to hold a race on each part.
 
         Args:
-            by: Which choices to divide by, such as ``["function", "dimension"]``.
+            by: The choices to divide by, such as ``["function", "dimension"]``.
 
         Returns:
-            Suites by names such as ``"f3-d5"``; all have the seed of this one.
+            Suites by names such as ``"f3-d5"``, all with the same seed as this one.
 
         Raises:
             ValueError: If the suite has no such choice.
@@ -143,12 +143,12 @@ class ProductStream(EndlessStream["ProblemSpec"]):
         }
 
     def _fixed(self) -> dict[str, Any]:
-        """Arguments of `problem` that all problems of the suite share."""
+        """The arguments of `problem` that all problems of the suite share."""
         return {}
 
 
 class IohStream(ProductStream):
-    """Functions, dimensions and instances of an `IohProblem`, which has to exist for all of them."""
+    """Functions, dimensions and instances of an `IohProblem`, which must exist for all combinations."""
 
     functions: NumbersLike
     dimensions: NumbersLike

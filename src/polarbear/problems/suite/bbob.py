@@ -1,4 +1,4 @@
-"""BBOB and SBOX-BBOB, the 24 noiseless functions of COCO, over `ioh`."""
+"""BBOB and SBOX-BBOB, the 24 noiseless functions of COCO, from `ioh`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from polarbear.problems.suite.base import IohProblem, ProductStream
 from polarbear.validation import Checked, Natural, settings, whole, whole_number
 
 LAST_INSTANCE = 200_000
-"""COCO seeds an instance with function + 10,000 · instance in 32 bits; beyond this it overflows."""
+"""COCO's seed of an instance, function + 10,000 · instance, has 32 bits and overflows beyond this instance."""
 
 BBOBInstance = Annotated[int, whole(1, LAST_INSTANCE)]
-"""COCO's instance number: where the optimum lies, and how the space is rotated."""
+"""COCO's instance number, which determines where the optimum lies and how the space is rotated."""
 
 BBOBInstances = Annotated[NumbersLike, number_set(1, LAST_INSTANCE)]
 Dimension = Annotated[int, whole(2)]
@@ -38,15 +38,15 @@ InstanceOfEach = Annotated[Sequence[int], Checked(_instances)]
 class BBOBProblem(IohProblem):
     """One BBOB function (Hansen et al. 2009), in the box [-5, 5]^d; points outside are evaluated as well.
 
-    Its evaluation is the `ioh` object itself.
+    It is evaluated by the `ioh` object itself.
 
     Attributes:
-        function: 1 to 24.
-        instance: COCO's instance number, from 1: where the optimum lies, and how the space is rotated.
+        function: The function's number, 1 to 24.
+        instance: COCO's instance number, from 1, which determines where the optimum lies and how the space is rotated.
         dimension: Number of variables, from 2.
 
     Raises:
-        FieldError: If a number is not whole or out of its range.
+        FieldError: If a number is not whole or out of range.
     """
 
     function: Annotated[int, whole(1, FUNCTIONS)]
@@ -58,7 +58,7 @@ class BBOBProblem(IohProblem):
 
     @property
     def location(self) -> tuple[float, ...]:
-        """(d,) where the optimum lies, according to `ioh`, which misplaces that of f19 above 64 variables."""
+        """(d,) the location of the optimum according to `ioh`, which misplaces that of f19 above 64 variables."""
         return tuple(ioh_problem(self.family, self.function, self.instance, self.dimension)[0].optimum.x)
 
 
@@ -72,18 +72,18 @@ class SBOXProblem(BBOBProblem):
 
 @settings
 class BBOB(ProductStream):
-    """An endless stream of BBOB problems: function, instance and dimension drawn uniformly and independently.
+    """An endless stream of BBOB problems: function, instance and dimension are drawn uniformly and independently.
 
     The numbers are given as ints, ranges, sequences, or in COCO's notation ``"1-5,8"``.
 
     Attributes:
-        functions: Which of 1 to 24.
+        functions: The functions' numbers, of 1 to 24.
         dimensions: Numbers of variables, from 2.
         instances: COCO's instance numbers, from 1.
-        seed: Which stream.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, out of its range, empty, or named twice.
+        FieldError: If a field holds no whole number, one out of range, or one twice, or is empty.
     """
 
     functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = range(1, FUNCTIONS + 1)
@@ -96,6 +96,6 @@ class BBOB(ProductStream):
 
 @settings
 class SBOX(BBOB):
-    """An endless stream of SBOX-BBOB problems; as `BBOB`."""
+    """An endless stream of SBOX-BBOB problems; see `BBOB`."""
 
     problem: ClassVar[Any] = SBOXProblem

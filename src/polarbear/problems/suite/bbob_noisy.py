@@ -1,8 +1,8 @@
-"""The 30 noisy functions of BBOB, 101 to 130, with a noise stream of its own for every run.
+"""The 30 noisy functions of BBOB, 101 to 130, with a separate noise stream for every run.
 
 Definitions: Hansen, Finck, Ros, Auger 2009, "Real-parameter black-box optimization benchmarking 2009: Noisy functions
-definitions" (INRIA RR-6869). The functions without noise come from `ioh`, but for the ellipsoid, which is conditioned
-better than there.
+definitions" (INRIA RR-6869). The functions without noise come from `ioh`, except for the ellipsoid, which has a lower
+condition number here.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ FIRST, LAST = 101, 130
 LAST_MODERATE = 106
 
 BASES = (1, 8, 1, 8, 7, 10, 14, 17, 19, 21)
-"""The functions of BBOB without noise, each under Gaussian, uniform and Cauchy noise: 101 to 103, 104 to 106, …"""
+"""The noiseless functions of BBOB, each under Gaussian, uniform and Cauchy noise: 101 to 103, 104 to 106, …"""
 
 OWN_PENALTIES = {7: 1.0, 17: 10.0, 21: 1.0}
-"""Weight of Σ max(0, |xᵢ| - 5)² in functions of BBOB; the noisy ones do without."""
+"""Weight of the penalty Σ max(0, |xᵢ| - 5)² in functions of BBOB; the noisy functions omit it."""
 
 ELLIPSOID, GRIEWANK_ROSENBROCK = 10, 19
 
 SEEDS_TO_ROTATION = 1_000_000
-"""Difference of the seeds of a rotation and of the optimum, in COCO."""
+"""Difference between COCO's seeds of a rotation and of the optimum."""
 
 
 @settings
@@ -51,12 +51,12 @@ class BBOBNoisyProblem(IohProblem):
     """One noisy function of BBOB, in the box [-5, 5]^d; points outside are evaluated as well, with a penalty.
 
     Attributes:
-        function: 101 to 130; to 106 with moderate noise, from 107 with severe noise.
+        function: The function's number, 101 to 130; with moderate noise up to 106, with severe noise from 107.
         instance: COCO's instance number, from 1.
         dimension: Number of variables, from 2.
 
     Raises:
-        FieldError: If a number is not whole or out of its range.
+        FieldError: If a number is not whole or out of range.
     """
 
     function: Annotated[int, whole(FIRST, LAST)]
@@ -67,7 +67,7 @@ class BBOBNoisyProblem(IohProblem):
 
     @property
     def base(self) -> int:
-        """The function of BBOB that noise is put on."""
+        """The function of BBOB to which noise is added."""
         return BASES[(self.function - FIRST) // 3]
 
     @property
@@ -83,7 +83,7 @@ class BBOBNoisyProblem(IohProblem):
         return models[(self.function - FIRST) % 3]
 
     def build(self) -> NoisyProblem:
-        """Construct the function without noise; each of its trials brings its own noise."""
+        """Construct the noiseless function; each of its trials adds its own noise."""
         best = best_bbob_value(self.base, self.instance)
         box = np.full(self.dimension, HALF_WIDTH)
         return NoisyProblem(self, self._precisions(best), self.noise, (-box, box), best)
@@ -108,12 +108,12 @@ class BBOBNoisyProblem(IohProblem):
 
 
 class Ellipsoid:
-    """Σ 10^(4 (i - 1) / (d - 1)) zᵢ² with z = T_osz(R (x - x_opt)): the ellipsoid of functions 116 to 118.
+    """The ellipsoid Σ 10^(4 (i - 1) / (d - 1)) zᵢ² of functions 116 to 118, with z = T_osz(R (x - x_opt)).
 
     Args:
-        optimum: (d,) x_opt.
-        rotation: (d, d) R.
-        conditioning: Weight of the last axis; that of the first is 1.
+        optimum: (d,) the optimum x_opt.
+        rotation: (d, d) the rotation R.
+        conditioning: Weight of the last axis; the first has weight 1.
     """
 
     __slots__ = ("_optimum", "_rotation", "_scales")
@@ -124,7 +124,7 @@ class Ellipsoid:
         self._scales = conditioning ** np.linspace(0.0, 1.0, len(self._optimum))
 
     def raw(self, x: FloatArray) -> float:
-        """Evaluate one (d,) point; NaN at a wrong length."""
+        """Evaluate one (d,) point; NaN if it has the wrong length."""
         if len(x) != len(self._optimum):
             return np.nan
         return float(self.batch(x[np.newaxis])[0])
@@ -136,7 +136,7 @@ class Ellipsoid:
 
 @settings
 class BBOBNoisy(BBOB):
-    """An endless stream of noisy functions of BBOB, of 101 to 130; as `BBOB`."""
+    """An endless stream of noisy functions of BBOB, 101 to 130; see `BBOB`."""
 
     functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)
 

@@ -1,4 +1,4 @@
-"""The functions of the CEC competitions of 2013 (niching) and 2022 (bound-constrained), over `ioh`."""
+"""The functions of the CEC competitions of 2013 (niching) and 2022 (bound-constrained), from `ioh`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polarbear.protocols import ProblemSpec
 
 DIMENSIONS_2013 = (1, 1, 1, 2, 2, 2, 2, 3, 3, 2, 2, 2, 2, 3, 3, 5, 5, 10, 10, 20)
-"""Of functions 1 to 20."""
+"""Dimensions of functions 1 to 20."""
 
 DIMENSIONS_2022 = (2, 10, 20)
 
@@ -26,7 +26,7 @@ HYBRIDS_2022 = (6, 7, 8)
 """Functions of 2022 that are not defined in two dimensions."""
 
 FIRST_2013, FIRST_2022 = 1101, 1001
-"""The numbers `ioh` gives to functions 1."""
+"""The numbers that `ioh` gives to function 1 of each suite."""
 
 MAXIMA_2013 = {3: 0.9999998284544727, 5: 1.031628453489877}
 """Uneven decreasing maxima and six-hump camel back; `ioh` states 0.999999828 and 1.03162842."""
@@ -36,14 +36,14 @@ MAXIMA_2013 = {3: 0.9999998284544727, 5: 1.031628453489877}
 class CEC2013Problem(SuiteProblem):
     """One function of the CEC 2013 niching competition (Li, Engelbrecht and Epitropakis 2013), to be maximized.
 
-    The best value found is recorded, not how many optima were found. Points outside the box are evaluated
-    as well, and have the value -inf where the function is not defined.
+    The best value found is recorded, not the number of optima found. Points outside the box are evaluated as well, and
+    have the value -inf where the function is not defined.
 
     Attributes:
-        function: 1 to 20; it has one dimension, from 1 to 20, and one instance.
+        function: The function's number, 1 to 20; each has a single dimension, from 1 to 20, and a single instance.
 
     Raises:
-        FieldError: If it is not whole or out of its range.
+        FieldError: If the number is not whole or out of range.
     """
 
     function: Annotated[int, whole(1, len(DIMENSIONS_2013))]
@@ -68,11 +68,11 @@ class CEC2013(ProductStream):
     """An endless stream of functions of CEC 2013, drawn uniformly.
 
     Attributes:
-        functions: Which of 1 to 20.
-        seed: Which stream.
+        functions: The functions' numbers, of 1 to 20.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, out of its range, empty, or named twice.
+        FieldError: If a field holds no whole number, one out of range, or one twice, or is empty.
     """
 
     functions: Annotated[NumbersLike, number_set(1, len(DIMENSIONS_2013))] = range(1, len(DIMENSIONS_2013) + 1)
@@ -90,15 +90,15 @@ class CEC2013(ProductStream):
 class CEC2022Problem(IohProblem):
     """One function of the CEC 2022 competition (Kumar et al. 2021) in the box [-100, 100]^d, to be minimized.
 
-    Points outside the box are evaluated as well, but for infinite ones, whose value is +inf.
+    Points outside the box are evaluated as well, except infinite ones, whose value is +inf.
 
     Attributes:
-        function: 1 to 12.
-        instance: 1: there is one shift and rotation.
+        function: The function's number, 1 to 12.
+        instance: 1, as there is only one shift and rotation.
         dimension: 2, 10 or 20; functions 6, 7 and 8 are not defined in dimension 2.
 
     Raises:
-        FieldError: If a number is not whole or out of its range.
+        FieldError: If a number is not whole or out of range.
     """
 
     function: Annotated[int, whole(1, 12)]
@@ -123,15 +123,15 @@ class CEC2022Problem(IohProblem):
 
 @settings
 class CEC2022(IohStream):
-    """An endless stream of functions of CEC 2022: function and dimension drawn uniformly and independently.
+    """An endless stream of functions of CEC 2022: function and dimension are drawn uniformly and independently.
 
     Attributes:
-        functions: Which of 1 to 12.
-        dimensions: Which of 2, 10 and 20; 2 only without functions 6 to 8.
-        seed: Which stream.
+        functions: The functions' numbers, of 1 to 12.
+        dimensions: Numbers of variables, of 2, 10 and 20; 2 only without functions 6 to 8.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, out of its range, empty, or named twice.
+        FieldError: If a field holds no whole number, one out of range, or one twice, or is empty.
     """
 
     functions: Annotated[NumbersLike, number_set(1, 12)] = range(1, 13)

@@ -1,8 +1,8 @@
-"""The suites of COCO, over the package coco-experiment (module `cocoex`), with best values, which COCO does not give.
+"""The suites of COCO, from the package coco-experiment (module `cocoex`), with best values, which COCO does not give.
 
-Best values of bbob, -boxed and -largescale are those of bbob's functions, the same in all dimensions; those of -mixint
-are scaled along with the function; -constrained has its optimum at a point drawn from the instance's seed, and -biobj
-pairs functions and instances of bbob that the problem names.
+The best values of bbob, -boxed and -largescale are those of bbob's functions, the same in all dimensions; those of
+-mixint are scaled like the function; -constrained has its optimum at a point drawn from the instance's seed; and
+-biobj pairs functions and instances of bbob that the problem names.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 _LOCK = threading.Lock()
-"""COCO keeps a log level and random numbers in global variables while it makes a suite."""
+"""COCO keeps a log level and random numbers in global variables while it constructs a suite."""
 
 MIXINT_SCALES = (
     1, 1e-3, 1e-1, 1e-1, 1, 1e-2, 1, 1e-2, 1e-2, 1e-3, 1e-2, 1e-4,
     1e-1, 1, 1e-1, 1, 10, 1, 10, 1e-1, 1, 1, 10, 1e-1,
 )  # fmt: skip
-"""What bbob-mixint multiplies the functions of bbob with (Tušar et al. 2019)."""
+"""The factors by which bbob-mixint multiplies the functions of bbob (Tušar et al. 2019)."""
 
 _PART = re.compile(r"bbob_f(\d+)_i(\d+)_d")
 
 
 class Extent(NamedTuple):
-    """What a suite of COCO holds.
+    """The contents of a suite of COCO.
 
     Attributes:
-        functions: How many functions there are, numbered from 1.
-        dimensions: The numbers of variables there are; empty: any from 2.
-        last_instance: The greatest instance number.
+        functions: Number of functions, which are numbered from 1.
+        dimensions: The available numbers of variables; empty if any from 2.
+        last_instance: The largest instance number.
     """
 
     functions: int
@@ -59,7 +59,7 @@ class Extent(NamedTuple):
 SMALL = (2, 3, 5, 10, 20, 40)
 MIXED = (5, 10, 20, 40, 80, 160)
 BIOBJECTIVE_INSTANCES = 15
-"""COCO composes further instances anew, depending on which others are requested together."""
+"""COCO recomposes further instances depending on which others are requested together."""
 
 COCO_SUITES = {
     "coco-bbob": Extent(24, ()),
@@ -71,7 +71,7 @@ COCO_SUITES = {
     "bbob-biobj-ext": Extent(92, SMALL, BIOBJECTIVE_INSTANCES),
     "bbob-biobj-mixint": Extent(92, MIXED, BIOBJECTIVE_INSTANCES),
 }
-"""The suites by the names they have here: COCO's own, but for bbob, which is built over `ioh` under that name."""
+"""The suites by name. Names are COCO's own except for bbob, which is the name of the suite based on `ioh`."""
 
 
 def _suite(value: Any, name: str) -> str:
@@ -81,7 +81,7 @@ def _suite(value: Any, name: str) -> str:
 
 
 def _in_suite(suite: str, value: Any, name: str) -> Numbers:
-    """Functions, dimensions or instances of a suite, one or several; `name` says which."""
+    """One or several functions, dimensions or instances of a suite, depending on `name`."""
     extent = COCO_SUITES[suite]
     if name.startswith("dimension"):
         dimensions = numbers(value, name, 2)
@@ -95,14 +95,14 @@ def _in_suite(suite: str, value: Any, name: str) -> Numbers:
 class COCOProblem(SuiteProblem):
     """One problem of a suite of COCO; see https://coco-platform.org.
 
-    Building it needs the package coco-experiment, and resets the noise of that package's own suite bbob-noisy (unless
+    Building it requires the package coco-experiment and resets the noise of that package's own suite bbob-noisy (unless
     the suite is coco-bbob).
 
     Attributes:
         suite: One of `COCO_SUITES`.
-        function: Its number, from 1.
-        instance: Its number, from 1; to 15 in the suites of two objectives.
-        dimension: Number of variables, one of those that the suite has.
+        function: The function's number, from 1.
+        instance: The instance's number, from 1; at most 15 in suites with two objectives.
+        dimension: Number of variables, one of those available in the suite.
 
     Raises:
         FieldError: If the suite is unknown, or has no such function, instance or dimension.
@@ -120,7 +120,7 @@ class COCOProblem(SuiteProblem):
             _in_suite(self.suite, getattr(self, name), name)
 
     def build(self) -> BuiltProblem:
-        """Construct the problem; a `ConstrainedProblem` or a `MultiObjectiveProblem` where it is one.
+        """Construct the problem, possibly a `ConstrainedProblem` or a `MultiObjectiveProblem`.
 
         Raises:
             ImportError: If the package coco-experiment is missing.
@@ -131,18 +131,18 @@ class COCOProblem(SuiteProblem):
 
 @settings
 class COCOSuite(ProductStream):
-    """An endless stream of problems of one suite: function, instance and dimension drawn uniformly and independently.
+    """An endless stream of problems of one suite: function, instance and dimension are drawn uniformly.
 
     The numbers are given as ints, ranges, sequences, or in COCO's notation ``"1-5,8"``.
 
     Attributes:
-        functions: Which of the suite's functions; by default all.
-        dimensions: Numbers of variables, of those the suite has.
+        functions: The functions' numbers; by default all of the suite.
+        dimensions: Numbers of variables available in the suite.
         instances: Instance numbers, from 1.
-        seed: Which stream.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, not in the suite, empty, or named twice.
+        FieldError: If a field holds no whole number, one that is not in the suite, or one twice, or is empty.
     """
 
     functions: NumbersLike = range(1, 25)
@@ -163,7 +163,7 @@ class COCOSuite(ProductStream):
 
 @settings
 class COCOBBOB(COCOSuite):
-    """The 24 functions of bbob, as COCO computes them; see `COCOSuite`. `BBOB` has the same over `ioh`."""
+    """The 24 functions of bbob, as COCO computes them; see `COCOSuite`. `BBOB` has the same functions from `ioh`."""
 
     suite: ClassVar[str] = "coco-bbob"
 
@@ -178,7 +178,7 @@ class BBOBLargescale(COCOSuite):
 
 @settings
 class BBOBConstrained(COCOSuite):
-    """The 54 functions of bbob-constrained: 9 objectives with 6 numbers of constraints each; see `COCOSuite`."""
+    """The 54 functions of bbob-constrained: 9 objectives, each with 6 numbers of constraints; see `COCOSuite`."""
 
     functions: NumbersLike = range(1, 55)
     suite: ClassVar[str] = "bbob-constrained"
@@ -186,7 +186,7 @@ class BBOBConstrained(COCOSuite):
 
 @settings
 class BBOBMixint(COCOSuite):
-    """The 24 functions of bbob-mixint: 4 of 5 variables are whole numbers (Tušar et al. 2019); see `COCOSuite`."""
+    """The 24 functions of bbob-mixint: 4 of 5 variables are integers (Tušar et al. 2019); see `COCOSuite`."""
 
     suite: ClassVar[str] = "bbob-mixint"
 
@@ -195,7 +195,7 @@ class BBOBMixint(COCOSuite):
 class BBOBBoxed(COCOSuite):
     """The 24 functions of bbob-boxed: bbob with optima anywhere in the box, and +inf outside; see `COCOSuite`.
 
-    `SBOX` has the same over `ioh`.
+    `SBOX` has the same functions from `ioh`.
     """
 
     suite: ClassVar[str] = "bbob-boxed"
@@ -211,7 +211,7 @@ class BBOBBiobj(COCOSuite):
 
 @settings
 class BBOBBiobjExt(COCOSuite):
-    """The 92 functions of bbob-biobj-ext: those of bbob-biobj, and 37 further pairs; see `COCOSuite`."""
+    """The 92 functions of bbob-biobj-ext: those of bbob-biobj and 37 further pairs; see `COCOSuite`."""
 
     functions: NumbersLike = range(1, 93)
     suite: ClassVar[str] = "bbob-biobj-ext"
@@ -230,7 +230,7 @@ def _from_suite(spec: COCOProblem, library: Any) -> BuiltProblem:
         options = f"function_indices: {spec.function} dimensions: {spec.dimension}"
         suite = library.Suite(spec.suite, f"instances: {spec.instance}", options)
         problem = suite.get_problem(0)
-    integers = problem.number_of_integer_variables  # COCO's come first
+    integers = problem.number_of_integer_variables  # integer variables come first in COCO
     traits = Traits(
         integers=np.arange(spec.dimension) < integers if integers else None,
         objectives=problem.number_of_objectives,
@@ -255,7 +255,7 @@ def _from_suite(spec: COCOProblem, library: Any) -> BuiltProblem:
 
 
 def _bare(spec: COCOProblem, library: Any) -> BuiltProblem:
-    """A function of bbob without a suite; it would read past the end of points that are too short."""
+    """A function of bbob without a suite, guarded since it would read past the end of points that are too short."""
     function = library.BareProblem("bbob", spec.function, spec.dimension, spec.instance)
     shape = (spec.dimension,)
 
@@ -270,7 +270,7 @@ def _bare(spec: COCOProblem, library: Any) -> BuiltProblem:
 
 
 def _guarded(function: Any, shape: tuple[int], undefined: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """A function of one point that gives NaN at points of another shape."""
+    """A function of one point that returns NaN for points of another shape."""
     return lambda x: function(x) if x.shape == shape else undefined.copy()
 
 

@@ -1,4 +1,4 @@
-"""GP-BBOB: mixtures of the SBOX-BBOB functions whose weights change from place to place, drawn from priors.
+"""GP-BBOB: mixtures of the SBOX-BBOB functions with weights that vary over the space, drawn from priors.
 
 The generator is that of Wurth et al. (2026), appendix C, equations 39 to 45 and table 3.
 """
@@ -23,7 +23,7 @@ from polarbear.protocols import PLAIN, Traits
 from polarbear.validation import Checked, Finite, Natural, Positive, real, set_fields, settings
 
 SPARSITY = "Trunc(LN(1.1, 0.5); [2, 24])"
-"""F_K of table 3."""
+"""The distribution F_K of table 3."""
 
 
 def _sparsity(value: Any, name: str) -> str | float:
@@ -37,30 +37,30 @@ def _sparsity(value: Any, name: str) -> str | float:
 
 
 Sparsity = Annotated[str | float, Checked(_sparsity)]
-"""F_K as it is written, checked to lie where there are components."""
+"""The notation of F_K, checked to give valid numbers of components."""
 
 
 @settings(kw_only=True)
 class GPBBOBProblem:
-    """One GP-BBOB function in the box [-5, 5]^d; the value outside is +inf. Its best value is not known.
+    """One GP-BBOB function in the box [-5, 5]^d; the value outside is +inf. Its best value is unknown.
 
     Attributes:
         dimension: Number of variables d, from 2.
         instances: (24,) instance numbers of the SBOX-BBOB functions, i_1 to i_24.
-        seed: From which the features of both fields derive.
+        seed: Seed of the features of both random fields.
         offset: y_0, added to all values.
-        temperature: T, positive: the lower, the more the greatest logit prevails.
-        features: m, how many random Fourier features the logits have.
+        temperature: T, positive; the lower it is, the more the largest logit dominates.
+        features: m, the number of random Fourier features of the logits.
         lengthscale: ℓ of the logits, positive, in the units of the box.
-        amplitude: σ of the logits, not negative.
-        sparsity: F_K, the distribution whose whole part is k(x), the number of active components; or that number.
-        sparsity_features: m_k, how many features the field behind k(x) has.
+        amplitude: σ of the logits, non-negative.
+        sparsity: F_K, the distribution whose integer part is the number k(x) of active components; or that number.
+        sparsity_features: m_k, the number of features of the field behind k(x).
         sparsity_lengthscale: ℓ_k of that field, positive.
-        sparsity_amplitude: σ_k of that field, not negative; at 1, k(x) has the distribution F_K.
-        label: The instance's name; by default made from the contents.
+        sparsity_amplitude: σ_k of that field, non-negative; if it is 1, k(x) has the distribution F_K.
+        label: The instance's name; by default derived from the contents.
 
     Raises:
-        FieldError: If something is no number or out of its range, or there are not 24 instances.
+        FieldError: If a field is not a number or out of range, or there are not 24 instances.
     """
 
     dimension: Dimension
@@ -84,7 +84,7 @@ class GPBBOBProblem:
 
     @property
     def traits(self) -> Traits:
-        """It is nothing beyond a function over a box."""
+        """No traits beyond a function over a box."""
         return PLAIN
 
     @property
@@ -104,12 +104,12 @@ class GPBBOBProblem:
 
 
 def sparsity_thresholds(prior: Prior) -> list[float]:
-    """Where k(x) = F_K⁻¹(Φ(h)) grows by one: k is 1 and as many as these are not above h.
+    """The values of h at which k(x) = F_K⁻¹(Φ(h)) grows by one: k is 1 plus the number of these that are at most h.
 
-    K is the whole part of a number with the given distribution.
+    K is the integer part of a number with the given distribution.
 
     Returns:
-        h at which k becomes 2, 3, …, 24: infinite where that happens for no h, or for all.
+        The h at which k becomes 2, 3, …, 24; infinite where that happens for no h, or for all.
     """
     return [_probit(prior.below(float(k))) for k in range(2, FUNCTIONS + 1)]
 
@@ -120,7 +120,7 @@ def _probit(u: float) -> float:
 
 
 COUNTS = ("dimension", "features", "sparsity_features")
-"""Fields whose values are rounded down to whole numbers."""
+"""Fields whose values are rounded down to integers."""
 
 
 def _prior(value: Any, name: str, least: float = -math.inf, positive: bool = False) -> str | float:
@@ -143,34 +143,34 @@ AtLeast0 = Annotated[str | float, Checked(partial(_prior, least=0))]
 AtLeast1 = Annotated[str | float, Checked(partial(_prior, least=1))]
 AtLeast2 = Annotated[str | float, Checked(partial(_prior, least=2))]
 Above0 = Annotated[str | float, Checked(partial(_prior, least=0, positive=True))]
-"""Priors as they are written, which give no value below a limit."""
+"""Notations of priors without values below a limit."""
 
 
 @settings
 class GPBBOB(EndlessStream[GPBBOBProblem]):
     """An endless stream of random GP-BBOB functions (Wurth et al. 2026, appendix C); the defaults are its table 3.
 
-    Each prior is a number, for a fixed value, or a distribution as the table writes them: ``"N(mean, sd)"``,
+    Each prior is a number, for a fixed value, or a distribution in the table's notation: ``"N(mean, sd)"``,
     ``"LN(mean, sd)"``, ``"Cauchy(location, scale)"``, ``"U(low, high)"``, ``"DU{low, ..., high}"``, any but the last
-    inside ``"Trunc(…; [low, high])"``, and with a factor in front, ``"1000 * Cauchy(0, 1)"``. What counts something is
-    cast to a whole number, downwards. No prior changes what the others give.
+    inside ``"Trunc(…; [low, high])"``, and with a factor in front, ``"1000 * Cauchy(0, 1)"``. Values of counts are
+    rounded down to integers. No prior affects the values drawn from the others.
 
     Attributes:
-        dimension: d.
-        seed: Which stream.
-        instances: Which instance numbers of the SBOX-BBOB functions to draw from, uniformly: i.
-        offset: y_0.
-        temperature: T.
-        features: m.
-        lengthscale: ℓ.
-        amplitude: σ.
-        sparsity: F_K, not drawn but used as it is: k(x) = ⌊F_K⁻¹(Φ(h(x)))⌋.
-        sparsity_features: m_k.
-        sparsity_lengthscale: ℓ_k.
-        sparsity_amplitude: σ_k.
+        dimension: Prior of d.
+        seed: Seed of the stream.
+        instances: Prior of i: the instance numbers of the SBOX-BBOB functions to draw from, uniformly.
+        offset: Prior of y_0.
+        temperature: Prior of T.
+        features: Prior of m.
+        lengthscale: Prior of ℓ.
+        amplitude: Prior of σ.
+        sparsity: F_K, which is not drawn from but used directly: k(x) = ⌊F_K⁻¹(Φ(h(x)))⌋.
+        sparsity_features: Prior of m_k.
+        sparsity_lengthscale: Prior of ℓ_k.
+        sparsity_amplitude: Prior of σ_k.
 
     Raises:
-        FieldError: If something is neither a number nor a distribution, or allows impossible values.
+        FieldError: If a field is neither a number nor a distribution, or allows impossible values.
     """
 
     dimension: AtLeast2 = "Trunc(N(240, 30); [2, 320])"
@@ -204,7 +204,7 @@ class GPBBOB(EndlessStream[GPBBOBProblem]):
         )
 
     def _suffix(self) -> str:
-        """Tells streams apart that do not draw from table 3; the dimension has its place in the name."""
+        """The part of names that distinguishes streams other than table 3's; the dimension is in the name anyway."""
         fields = [field for name, field in GPBBOB.__dataclass_fields__.items() if name not in {"dimension", "seed"}]
         values = [getattr(self, field.name) for field in fields]
         return "" if values == [field.default for field in fields] else f"-p{digest(values, 6)}"

@@ -1,9 +1,9 @@
-"""MA-BBOB: affine combinations of the BBOB functions, drawn at random.
+"""MA-BBOB: random affine combinations of the BBOB functions.
 
 The combination is that of Vermetten's thesis, section 6.1.2, as implemented in `ioh`'s ``ManyAffine``:
-component precisions are capped at 1e-12, where the thesis caps them at 1e-8. Components without weight are
-left out, which changes no bit of the result and is two to five times as fast. Above 144 variables the components
-are functions on arrays, which are those of `ioh` up to rounding, since `ioh` takes up to 0.2 s to build each.
+component precisions are capped at 1e-12, whereas the thesis caps them at 1e-8. Components without weight are left out,
+which leaves the result unchanged bit for bit and is two to five times as fast. Above 144 variables the components are
+functions on arrays, equal to those of `ioh` up to rounding, since `ioh` takes up to 0.2 s to build each.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ SCALE_FACTORS = (
 """S_1 to S_24, which bring the components' log-precisions to a similar scale (thesis, table 6.1)."""
 
 LEAST_PRECISION, GREATEST_PRECISION = 1e-12, 1e20
-"""Where component precisions are capped, as in `ioh`."""
+"""Limits at which component precisions are capped, as in `ioh`."""
 
 
 def threshold_weights(uniform: ArrayLike, threshold: float) -> FloatArray:
-    """Sparse weights from uniform ones: the thesis' rule, section 6.1.2.
+    """Sparse weights from uniform ones, by the rule of the thesis (section 6.1.2).
 
-    The threshold, or the third-highest weight if that is lower, is subtracted; what falls below 0 becomes 0.
-    So at least two weights stay positive. They are scaled to sum to 1.
+    The threshold, or the third-highest weight if that is lower, is subtracted, and negative results become 0, so that
+    at least two weights stay positive. The weights are scaled to sum to 1.
 
     Args:
         uniform: (24,) numbers in [0, 1].
         threshold: From 0 to 1; at 0.85, 3.7 weights stay positive on average.
 
     Returns:
-        (24,) float64, at least two positive, sum 1.
+        (24,) float64 weights, at least two of them positive, with sum 1.
     """
     uniforms = np.asarray(uniform, dtype=np.float64)
     weights = np.maximum(uniforms - min(threshold, np.sort(uniforms)[-3]), 0.0)
@@ -57,9 +57,9 @@ def threshold_weights(uniform: ArrayLike, threshold: float) -> FloatArray:
 
 
 class ManyAffine:
-    """The combined function of given components (thesis, section 6.1.2): that of `ioh`.
+    """The combined function of given components (thesis, section 6.1.2), equal to that of `ioh`.
 
-    Up to 144 variables it is so bit for bit, and so is a batch beside its points one by one. Above, both are so up to
+    Up to 144 variables it is equal bit for bit, and so is a batch to its points one by one. Above, both are equal up to
     rounding: to 1e-9 of the value, away from the optimum.
     """
 
@@ -79,7 +79,7 @@ class ManyAffine:
         self._dimension = spec.dimension
 
     def __call__(self, x: FloatArray) -> float:
-        """Evaluate one (d,) point: R⁻¹(Σ W_i R_i(F_i(x − x_opt + O_i) − F_i(O_i))); NaN at a wrong length."""
+        """Evaluate one (d,) point: R⁻¹(Σ W_i R_i(F_i(x − x_opt + O_i) − F_i(O_i))); NaN if it has the wrong length."""
         if len(x) != self._dimension:
             return math.nan
         shifted = (x + self._optima) - self._location
@@ -100,7 +100,7 @@ class ManyAffine:
 
 
 def _rescaled(precision: float) -> float:
-    """The log-precision above 1e-8 of a component, before it is divided by its scale factor."""
+    """The log-precision of a component relative to 1e-8, before division by its scale factor."""
     if precision < LEAST_PRECISION:
         precision = LEAST_PRECISION
     elif precision > GREATEST_PRECISION:
@@ -130,14 +130,14 @@ def _dimensions(value: Any, name: str) -> int | Numbers:
 class MABBOBProblem:
     """One MA-BBOB function in the box [-5, 5]^d; points outside are evaluated as well.
 
-    Its best value is about 1e-11: the components' precisions are capped at 1e-12. With weight on f19 it is higher above
-    64 variables, where `ioh` misplaces that function's optimum; there the value at `location` need not be the best.
+    Its best value is about 1e-11, since the components' precisions are capped at 1e-12. With weight on f19 it is higher
+    above 64 variables, where `ioh` misplaces that function's optimum, and the value at `location` need not be the best.
 
     Attributes:
-        weights: 24 weights of the BBOB functions, not negative; scaled to sum to 1.
+        weights: 24 non-negative weights of the BBOB functions, scaled to sum to 1.
         instances: 24 BBOB instance numbers.
-        location: (d,) where the optimum lies.
-        label: The instance's name; by default made from the contents.
+        location: (d,) the location of the optimum.
+        label: The instance's name; by default derived from the contents.
 
     Raises:
         FieldError: If there are not 24 weights and instances, a weight is negative, or all are 0.
@@ -179,18 +179,18 @@ class MABBOBProblem:
 class MABBOB(EndlessStream[MABBOBProblem]):
     """An endless stream of random MA-BBOB functions (thesis, section 6.1.2).
 
-    Weights are drawn by `threshold_weights`, the components' instances uniformly, and the optimum uniformly in
-    [-5, 5]^d. A problem's weights and instances do not depend on the dimension drawn.
+    Weights are drawn by `threshold_weights`, the components' instances uniformly, and the optimum uniformly from
+    [-5, 5]^d. A problem's weights and instances do not depend on its dimension.
 
     Attributes:
-        dimension: Number of variables: an int; a pair (low, high), which is drawn from uniformly, both ends
-            inclusive; or a range, a list, or COCO's notation ``"2-40"``, whose entries are drawn uniformly.
-        seed: Which stream.
-        threshold: The thesis' T, from 0 (all functions take part) to 1 (two do).
+        dimension: Number of variables: an int; a pair (low, high), from which it is drawn uniformly, both ends
+            included; or a range, a list, or COCO's notation ``"2-40"``, from whose entries it is drawn uniformly.
+        seed: Seed of the stream.
+        threshold: T of the thesis, from 0 (all functions take part) to 1 (two do).
         instances: The BBOB instances to draw from; by default 1 to 999 (Wurth et al. 2026, table 3).
 
     Raises:
-        FieldError: If something is no number or out of its range.
+        FieldError: If a field is not a number or out of range.
     """
 
     dimension: Annotated[NumbersLike, Checked(_dimensions)] = 5
@@ -212,6 +212,6 @@ class MABBOB(EndlessStream[MABBOBProblem]):
         )
 
     def _suffix(self) -> str:
-        """What names say of streams that do not draw as by default."""
+        """The part of names that distinguishes streams with other than the default settings."""
         threshold = f"-t{self.threshold!r}" if self.threshold != MABBOB.threshold else ""
         return threshold + (f"-i{digest(self.instances, 6)}" if self.instances != MABBOB.instances else "")

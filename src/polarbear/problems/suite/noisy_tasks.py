@@ -22,13 +22,13 @@ Function = Literal[
 
 
 class Task(Protocol):
-    """What is optimized through noise."""
+    """A task that is optimized under noise."""
 
     dimension: ClassVar[int]
     half_width: ClassVar[float]
 
     def evaluate(self, points: FloatArray, rng: np.random.Generator, /) -> tuple[FloatArray, FloatArray]:
-        """(m,) what is observed of (m, d) points, by chance, and (m,) their values without noise."""
+        """Evaluate points (m, d): their random observations (m,) and their noise-free values (m,)."""
         ...
 
 
@@ -43,27 +43,27 @@ TASKS: dict[str, Callable[[int], Any]] = {
     "mlp-16": lambda _: Perceptron(16),
     "mlp-256": lambda _: Perceptron(256),
 }
-"""What makes each task of the number of an instance."""
+"""Functions that construct each task from an instance number."""
 
 
 class TaskTrial:
-    """One run's view of a task: told what is observed, judged by the value without noise."""
+    """One run's view of a task: noisy values are observed, and the noise-free value judges the run."""
 
     def __init__(self, task: Task, rng: np.random.Generator) -> None:
         self._task, self._rng = task, rng
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): an observation, and the value without noise."""
+        """Evaluate one point (d,): an observation and the noise-free value."""
         observed, value = self.batch(x[np.newaxis])
         return float(observed[0]), float(value[0])
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points: (m,) observations, and the values without noise."""
+        """Evaluate points (m, d): observations (m,) and noise-free values (m,)."""
         return self._task.evaluate(points, self._rng)
 
 
 class BuiltTask(BuiltProblem):
-    """A built task, which each run observes through noise of its own."""
+    """A built task, which each run observes through its own noise."""
 
     __slots__ = ("_task",)
 
@@ -84,17 +84,17 @@ class BuiltTask(BuiltProblem):
         self._task = task
 
     def trial(self, rng: np.random.Generator, /) -> TaskTrial:
-        """A fresh trial; equal generators give equal noise for equal points."""
+        """A new trial; equal generators give equal noise for equal points."""
         return TaskTrial(self._task, rng)
 
 
 @settings
 class NoisyTaskProblem(SuiteProblem):
-    """One of the tasks.
+    """One task.
 
     Attributes:
-        function: Its name.
-        instance: Seeds the system of ``lqr``; the others have one instance, whose runs differ by their noise.
+        function: The task's name.
+        instance: Seed of the system of ``lqr``; the other tasks have one instance, whose runs differ in their noise.
     """
 
     suite: ClassVar[str] = "noisy-tasks"
@@ -108,7 +108,7 @@ class NoisyTaskProblem(SuiteProblem):
         return TASKS[self.function](self.instance).dimension
 
     def build(self) -> BuiltTask:
-        """Construct the task; ExtraMissing where scikit-learn is needed and not installed."""
+        """Construct the task; ExtraMissing if it needs scikit-learn, which is not installed."""
         return BuiltTask(self, TASKS[self.function](self.instance))
 
 
@@ -120,12 +120,12 @@ def _functions(value: Any, name: str) -> tuple[str, ...]:
 
 @settings
 class NoisyTasks(ProductStream):
-    """An endless stream of the tasks.
+    """An endless stream of tasks.
 
     Attributes:
-        functions: Their names.
-        instances: Numbers of instances.
-        seed: Which stream.
+        functions: The tasks' names.
+        instances: Instance numbers.
+        seed: Seed of the stream.
     """
 
     functions: Annotated[str | Sequence[str], Checked(_functions)] = get_args(Function)[:6]

@@ -1,4 +1,4 @@
-"""PBO: the 25 pseudo-Boolean functions of IOHprofiler, over `ioh`; and the optima that its recorded data refer to."""
+"""PBO: the 25 pseudo-Boolean functions of IOHprofiler, from `ioh`, and the optima to which its recorded data refer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST_FUNCTION = 25
 LAST_INSTANCE = 100
 
 ON_SQUARES = {21: "IsingTriangular", 23: "NQueens"}
-"""Functions of a square lattice or board, whose dimension is a square number."""
+"""Functions on a square lattice or board, whose dimension is a square number."""
 
 MAXIMUM_INDEPENDENT_SET, N_QUEENS, CONCATENATED_TRAP = 22, 23, 24
 
@@ -32,13 +32,13 @@ class PBOProblem(IohProblem):
     Coordinates are rounded to the nearest integer, and the value is -inf outside the box.
 
     Attributes:
-        function: 1 to 25; 1 OneMax, 2 LeadingOnes, 3 linear, 4 to 17 variants of the first two, 18 low
+        function: 1 to 25: 1 OneMax, 2 LeadingOnes, 3 linear, 4 to 17 variants of the first two, 18 low
             autocorrelation, 19 to 21 Ising, 22 independent set, 23 queens, 24 concatenated trap, 25 NK landscape.
         instance: 1 is the function itself; 2 to 50 flip bits, 51 to 100 permute them; both scale and shift values.
-        dimension: Number of bits, from 2; a square for functions 21 and 23.
+        dimension: Number of bits, from 2; a square number for functions 21 and 23.
 
     Raises:
-        FieldError: If a number is not whole or out of its range.
+        FieldError: If a number is not whole or out of range.
     """
 
     function: Annotated[int, whole(1, LAST_FUNCTION)]
@@ -49,7 +49,7 @@ class PBOProblem(IohProblem):
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
-        """Raise a ValueError if the function needs a square number of bits and `dimension` is none."""
+        """Raise a ValueError if the function needs a square number of bits and `dimension` is not one."""
         if function in ON_SQUARES and math.isqrt(dimension) ** 2 != dimension:
             near = max(math.isqrt(dimension), 2)
             raise ValueError(
@@ -64,7 +64,7 @@ class PBOProblem(IohProblem):
         if best is None:
             optimum = float(problem.optimum.y)
         else:
-            shift = self._ioh(4, 1)[0].optimum.y  # that of a function which is 0
+            shift = self._ioh(4, 1)[0].optimum.y  # the optimum of a function that is 0
             scale = self._ioh(1, 1)[0].optimum.y - shift
             optimum = scale * best + shift
         return integer_problem(self, problem, box, optimum if math.isfinite(optimum) else None)
@@ -73,7 +73,7 @@ class PBOProblem(IohProblem):
         return ioh_problem("PBO", function, self.instance, dimension or self.dimension)
 
     def _best(self) -> float | None:
-        """The best value of instance 1 where `ioh` states a wrong one, NaN if it is not known; None: as stated."""
+        """The best value of instance 1 where `ioh` states a wrong one, NaN if unknown; None where `ioh` is right."""
         d = self.dimension
         if self.function == MAXIMUM_INDEPENDENT_SET:
             return 2.0 * math.ceil((d // 2) / 2)
@@ -86,16 +86,16 @@ class PBOProblem(IohProblem):
 
 @settings
 class PBO(IohStream):
-    """An endless stream of PBO problems: function, instance and dimension drawn uniformly and independently.
+    """An endless stream of PBO problems: function, instance and dimension are drawn uniformly and independently.
 
     Attributes:
-        functions: Which of 1 to 25.
-        dimensions: Numbers of bits, from 2; squares if functions 21 or 23 are among the functions.
-        instances: Which of 1 to 100.
-        seed: Which stream.
+        functions: The functions' numbers, of 1 to 25.
+        dimensions: Numbers of bits, from 2; square numbers if functions 21 or 23 are among the functions.
+        instances: Instance numbers, of 1 to 100.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, out of its range, empty, or named twice.
+        FieldError: If a field holds no whole number, one out of range, or one twice, or is empty.
     """
 
     functions: Annotated[NumbersLike, number_set(1, LAST_FUNCTION)] = range(1, LAST_FUNCTION + 1)
@@ -107,16 +107,16 @@ class PBO(IohStream):
 
 
 def raw_optimum(instance: Instance) -> float | None:
-    """The lowest raw value on an instance of the suites bbob and pbo, as IOHexperimenter logs it.
+    """The lowest raw value on an instance of the suites bbob and pbo, as logged by IOHexperimenter.
 
-    Raw values are those before the function's value is shifted and scaled to that of the instance: on bbob precisions,
-    on pbo the values on instance 1.
+    Raw values precede the shifting and scaling of the function's values to those of the instance: precisions on bbob,
+    and the values on instance 1 on pbo.
 
     Args:
-        instance: With the numbers of its function and instance.
+        instance: The instance, with the numbers of its function and instance.
 
     Returns:
-        The optimum, to be minimized; None if the suite is another one or the optimum is not known.
+        The optimum, to be minimized; None for another suite or an unknown optimum.
     """
     if instance.suite == "bbob":
         return 0.0

@@ -1,4 +1,4 @@
-"""Distributions of one number, written as in table 3 of Wurth et al. (2026)."""
+"""Distributions of a single number, in the notation of table 3 of Wurth et al. (2026)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STANDARD = NormalDist()
 LEAST_MASS = 1e-9
-"""Least probability of an interval that a distribution is truncated to, for accuracy."""
+"""Smallest probability of an interval to which a distribution is truncated, for accuracy."""
 
 EXAMPLES = "'N(240, 30)', 'LN(2, 1)', 'Cauchy(0, 1)', 'U(0, 1)', 'DU{32, ..., 128}', '1000 * Cauchy(0, 1)'"
 
@@ -31,19 +31,19 @@ _TRUNCATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A distribution of one number, or a fixed number.
+    """A distribution of a single number, or a fixed number.
 
-    Written ``N(mean, sd)``; ``LN(mean, sd)`` for the exponential of that; ``Cauchy(location, scale)``;
-    ``U(low, high)``; ``DU{low, ..., high}`` for whole numbers; ``Trunc(…; [low, high])`` for what is left of one
-    of these inside an interval (values outside are not moved to its ends: they do not occur); and with a factor
-    in front, ``1000 * Cauchy(0, 1)``.
+    It is written ``N(mean, sd)``; ``LN(mean, sd)`` for the exponential of that; ``Cauchy(location, scale)``;
+    ``U(low, high)``; ``DU{low, ..., high}`` for integers; ``Trunc(…; [low, high])`` for one of these conditioned on an
+    interval (values outside are not moved to its ends: they do not occur); and with a factor in front,
+    ``1000 * Cauchy(0, 1)``.
 
     Attributes:
         kind: ``"N"``, ``"LN"``, ``"Cauchy"``, ``"U"``, ``"DU"``, or ``"fixed"``.
-        first: Its first parameter; the number if it is fixed.
-        second: Its second parameter.
-        low: Where it is cut off below, before scaling.
-        high: Where it is cut off above, before scaling.
+        first: The first parameter, or the fixed number.
+        second: The second parameter.
+        low: The lower truncation point, before scaling.
+        high: The upper truncation point, before scaling.
         scale: The factor in front, positive.
     """
 
@@ -59,12 +59,12 @@ class Prior:
         """Read a distribution, or a number for a fixed one.
 
         Args:
-            value: Such as ``"Trunc(LN(1.1, 0.5); [2, 24])"`` or 3.
+            value: The notation, such as ``"Trunc(LN(1.1, 0.5); [2, 24])"`` or 3.
             name: The argument's name.
 
         Raises:
-            TypeError: If it is neither text nor a number.
-            ValueError: If it is malformed, a parameter is impossible, or the interval has hardly any probability.
+            TypeError: If `value` is neither a string nor a number.
+            ValueError: If it is malformed, a parameter is impossible, or the interval has almost no probability.
         """
         if isinstance(value, Prior):
             return value
@@ -87,7 +87,7 @@ class Prior:
         return prior
 
     def _fault(self) -> str:
-        """What is impossible about the parameters, if anything is."""
+        """A description of what is impossible about the parameters; empty if nothing is."""
         if self.kind in {"U", "DU"}:
             if self.second < self.first or (self.kind == "U" and self.second == self.first):
                 return "the first number must be below the second"
@@ -114,14 +114,14 @@ class Prior:
 
     @property
     def written(self) -> str | float:
-        """As it is kept in settings: the number if it is fixed, else the text that `parse` reads."""
+        """The notation in settings: the number if it is fixed, else the string that `parse` reads."""
         if self.kind != "fixed":
             return str(self)
         return int(self.first) if self.first.is_integer() else self.first
 
     @property
     def support(self) -> tuple[float, float]:
-        """The least and the greatest value, both possibly infinite."""
+        """The smallest and the largest value, possibly infinite."""
         if self.kind == "fixed":
             return self.first, self.first
         least = {"LN": 0.0, "U": self.first, "DU": self.first}.get(self.kind, -math.inf)
@@ -129,31 +129,31 @@ class Prior:
         return self.scale * max(least, self.low), self.scale * min(greatest, self.high)
 
     def below(self, x: float) -> float:
-        """P(X < x)."""
+        """The probability P(X < x)."""
         if self.kind == "fixed":
             return float(self.first < x)
         begin, mass = self._mass()
         return min(max((self._base_below(x / self.scale) - begin) / mass, 0.0), 1.0)
 
     def quantile(self, u: float) -> float:
-        """The value below which a share u lies, 0 < u < 1."""
+        """The u-quantile, 0 < u < 1."""
         if self.kind == "fixed":
             return self.first
         begin, mass = self._mass()
         return self.scale * min(max(self._base_quantile(begin + u * mass), self.low), self.high)
 
     def draw(self, rng: np.random.Generator) -> float:
-        """One value."""
+        """Draw one value."""
         return self.quantile(max(rng.random(), 2.0**-54))
 
     def _mass(self) -> tuple[float, float]:
-        """Which share of the whole distribution lies below the interval, and which inside it."""
+        """The probabilities below and inside the interval, before truncation."""
         begin = self._base_below(self.low) if math.isfinite(self.low) else 0.0
         end = self._base_below(self.high) if math.isfinite(self.high) else 1.0
         return begin, end - begin
 
     def _base_below(self, x: float) -> float:
-        """P(X < x) before truncation and scaling."""
+        """The probability P(X < x) before truncation and scaling."""
         first, second = self.first, self.second
         if self.kind == "U":
             return min(max((x - first) / (second - first), 0.0), 1.0)

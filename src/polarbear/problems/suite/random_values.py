@@ -1,4 +1,4 @@
-"""f0, which returns a random number wherever it is evaluated; what a run on it returns is chosen by the optimizer."""
+"""f0, which returns a random number at every evaluation; the best point of a run then shows the optimizer's bias."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polarbear.validation import Finite, Natural, Positive, settings
 
 
 class RandomValuesTrial:
-    """One run's view of f0: a fresh number for each evaluation, the same ones for equal generators."""
+    """One run's view of f0: a new random number for each evaluation, the same ones for equal generators."""
 
     __slots__ = ("_lower", "_random", "_upper")
 
@@ -25,13 +25,13 @@ class RandomValuesTrial:
         self._lower, self._upper, self._random = lower, upper, rng.random
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
-        """Evaluate one point (d,): the number observed judges the run as well."""
+        """Evaluate one point (d,): the observed number also judges the run."""
         number = self._random()
         value = number if x.min() >= self._lower and x.max() <= self._upper else np.nan if np.isnan(x).any() else np.inf
         return value, value
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points: (m,) numbers observed, which judge the run as well."""
+        """Evaluate points (m, d): the observed numbers (m,), which also judge the run."""
         values = self._random(len(points))
         values[((points < self._lower) | (points > self._upper)).any(axis=1)] = np.inf
         values[np.isnan(points).any(axis=1)] = np.nan
@@ -39,7 +39,7 @@ class RandomValuesTrial:
 
 
 class BuiltRandomValues(BuiltProblem):
-    """f0, which each run sees through a trial of its own; called without one, it counts on from its construction."""
+    """f0, which each run sees through its own trial; calls without a trial continue one that starts at construction."""
 
     __slots__ = ("trial",)
 
@@ -58,18 +58,18 @@ class BuiltRandomValues(BuiltProblem):
 
 @settings
 class RandomValuesProblem(SuiteProblem):
-    """The function f0 of structural bias: f0(x) ~ U(0, 1), anew for each evaluation (Vermetten 2025, eq. 3.1).
+    """The function f0 of structural bias: f0(x) ~ U(0, 1), drawn anew for each evaluation (Vermetten 2025, eq. 3.1).
 
-    No point is better than another, so that the best points of many runs are spread evenly over the box, unless
-    the optimizer prefers some of it. Outside the box the value is +inf, so that best points lie inside.
+    No point is better than another, so that the best points of many runs are spread evenly over the box unless the
+    optimizer prefers some part of it. Outside the box the value is +inf, so that best points lie inside.
 
     Attributes:
         dimension: Number of variables.
-        lower: Where the interval of each variable begins.
-        upper: Where it ends.
+        lower: Lower bound of each variable.
+        upper: Upper bound of each variable.
 
     Raises:
-        FieldError: If a number is out of its range, or lower is not below upper.
+        FieldError: If a number is out of range, or lower is not below upper.
     """
 
     dimension: Positive
@@ -83,27 +83,27 @@ class RandomValuesProblem(SuiteProblem):
 
     @property
     def identity(self) -> Instance:
-        """As in ``"random-values-f0-i1-d5"``; in another box ``"random-values-f0_-5.0_5.0-i1-d5"``."""
+        """The identity, as in ``"random-values-f0-i1-d5"``; in another box, ``"random-values-f0_-5.0_5.0-i1-d5"``."""
         box = "" if (self.lower, self.upper) == (0.0, 1.0) else f"_{self.lower!r}_{self.upper!r}"
         return Instance(self.suite, f"0{box}", self.dimension, "1")
 
     def build(self) -> BuiltRandomValues:
-        """Construct it; runs take their numbers from their own generators."""
+        """Construct the problem; runs draw their numbers from their own generators."""
         return BuiltRandomValues(self, self.dimension, self.lower, self.upper)
 
 
 @settings
 class RandomValues(ProductStream):
-    """f0 in the box [lower, upper]^d, its dimension drawn uniformly; see `RandomValuesProblem`.
+    """An endless stream of f0 in the box [lower, upper]^d, with random dimension; see `RandomValuesProblem`.
 
     Attributes:
-        dimensions: Numbers of variables.
-        lower: Where the interval of each variable begins.
-        upper: Where it ends.
-        seed: Which stream.
+        dimensions: Numbers of variables, drawn uniformly.
+        lower: Lower bound of each variable.
+        upper: Upper bound of each variable.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If a number is out of its range, or lower is not below upper.
+        FieldError: If a number is out of range, or lower is not below upper.
     """
 
     dimensions: Annotated[NumbersLike, number_set(1)] = (5,)

@@ -1,4 +1,4 @@
-"""Star discrepancy: how unevenly points lie in the unit cube, over `ioh`."""
+"""Star discrepancy: how unevenly points are spread over the unit cube, from `ioh`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ LAST_INSTANCE = 2**31 - 1
 
 @settings
 class StarDiscrepancyProblem(IohProblem):
-    """The local discrepancy of a point set (Clément et al. 2023), to be maximized; its maximum is not known.
+    """The local discrepancy of a point set (Clément et al. 2023), to be maximized; its maximum is unknown.
 
-    At x in [0, 1]^d the value is how much the volume of the box [0, x) exceeds the share of points in it, or how much
-    the share in [0, x] exceeds the volume, whichever is more; outside the unit cube it is -inf. The maximum lies on the
-    grid of the points' coordinates and 1. With ``integer=True``, variables choose from that grid: x_j = k, from 0,
-    stands for the points' j-th coordinate that has k smaller ones, and the number of points for 1; variables are
-    rounded to the nearest integer.
+    The value at x in [0, 1]^d is the excess of the volume of the box [0, x) over the share of points in it, or the
+    excess of the share in [0, x] over the volume, whichever is larger; outside the unit cube it is -inf. The maximum
+    lies on the grid of the points' coordinates and 1. With ``integer=True``, variables are indices into that grid:
+    x_j = k, from 0, stands for the points' j-th coordinate that has k smaller ones, and the number of points for 1;
+    variables are rounded to the nearest integer.
 
     Attributes:
-        function: The sampler and number of points: 30 to 39 uniform, 40 to 49 Sobol, 50 to 59 Halton; in each ten 10,
-            25, 50, 100, 150, 200, 250, 500, 750 and 1,000 points.
-        instance: Seeds uniform points, and says where the Halton sequence starts; Sobol points are always the same.
+        function: The sampler and number of points: 30 to 39 uniform, 40 to 49 Sobol, 50 to 59 Halton; each has 10, 25,
+            50, 100, 150, 200, 250, 500, 750 and 1,000 points.
+        instance: Seed of uniform points, or start of the Halton sequence; Sobol points are always the same.
         dimension: Number of variables, from 1; for Sobol points at most 1,111.
         integer: Whether variables are indices into the grid.
 
     Raises:
-        FieldError: If a number is not whole or out of its range, or `integer` no bool.
+        FieldError: If a number is not whole or out of range, or `integer` is not a bool.
     """
 
     function: Annotated[int, whole(FIRST, LAST)]
@@ -59,7 +59,7 @@ class StarDiscrepancyProblem(IohProblem):
 
     @property
     def identity(self) -> Instance:
-        """Its suite, ``"star-discrepancy"`` or ``"star-discrepancy-integer"``, function, dimension and instance."""
+        """The suite, ``"star-discrepancy"`` or ``"star-discrepancy-integer"``, function, dimension and instance."""
         identity = super().identity
         return replace(identity, suite=f"{self.suite}-integer") if self.integer else identity
 
@@ -74,17 +74,17 @@ class StarDiscrepancyProblem(IohProblem):
 
 @settings
 class StarDiscrepancy(IohStream):
-    """An endless stream of discrepancies: point set, instance and dimension drawn uniformly and independently.
+    """An endless stream of discrepancies: point set, instance and dimension are drawn uniformly and independently.
 
     Attributes:
-        functions: Which of 30 to 59.
+        functions: The functions' numbers, of 30 to 59.
         dimensions: Numbers of variables, from 1.
         instances: Seeds of the samplers, from 1.
         integer: Whether variables are indices into the grid of the points' coordinates.
-        seed: Which stream.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no whole number, out of its range, empty, or named twice, or `integer` no bool.
+        FieldError: If a set holds a non-integer, out-of-range or repeated number or is empty, or `integer` is no bool.
     """
 
     functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)

@@ -1,4 +1,4 @@
-"""Submodular problems on graphs over `ioh`: cuts, coverage, influence, and packing while travelling."""
+"""Submodular problems on graphs from `ioh`: cuts, coverage, influence, and packing while travelling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIMENSIONS: Mapping[int, int] = (
     | dict.fromkeys(INFLUENCE, 4039)
     | dict(enumerate(_PACKING, 2300))
 )
-"""Number of variables of each function: nodes of its graph, or items to pack."""
+"""Number of variables of each function: nodes of the graph or items to pack."""
 
 VALID = "2000-2004,2100-2139,2200-2223,2300-2308"
 
@@ -45,16 +45,16 @@ def _known(functions: Iterable[int], name: str) -> Any:
 
 @settings
 class SubmodularProblem(SuiteProblem):
-    """A submodular problem on a graph (Neumann et al. 2023), to be maximized over {0, 1}^d; no best value is known.
+    """A submodular problem on a graph (Neumann et al. 2023), to be maximized over {0, 1}^d; the best value is unknown.
 
-    The value of a selection that is too heavy is minus the excess weight, in packing while travelling lower still than
-    that of any other; so the weight is no constraint of its own. Coordinates are rounded to the nearest integer, and
-    the value is -inf outside the box. The graphs come with `ioh`.
+    The value of a selection that is too heavy is minus the excess weight, and lower still than any other value in
+    packing while travelling; hence the weight is not a separate constraint. Coordinates are rounded to the nearest
+    integer, and the value is -inf outside the box. The graphs come with `ioh`.
 
     Attributes:
         function: The graph and the weights: MaxCut 2000 to 2004, MaxCoverage 2100 to 2139, MaxInfluence 2200 to 2223,
-            which is noisy (see `InfluenceProblem`), and PackWhileTravel 2300 to 2308; it has one dimension, from 204 to
-            338,090, and one instance.
+            which is noisy (see `InfluenceProblem`), and PackWhileTravel 2300 to 2308; each has one dimension, from 204
+            to 338,090, and one instance.
 
     Raises:
         FieldError: If there is no such function.
@@ -71,7 +71,7 @@ class SubmodularProblem(SuiteProblem):
         return DIMENSIONS[self.function]
 
     def build(self) -> BuiltProblem:
-        """Construct the `ioh` problem; MaxInfluence takes its graph and weights alone from `ioh`."""
+        """Construct the `ioh` problem; MaxInfluence takes only its graph and weights from `ioh`."""
         problem, box = ioh_problem("GRAPH", self.function, 1, self.dimension)
         if self.function not in INFLUENCE:
             return integer_problem(self, problem, box, None)
@@ -79,7 +79,7 @@ class SubmodularProblem(SuiteProblem):
 
 
 def _graph(graph: Any) -> tuple[Edges, FloatArray, float, float]:
-    """The graph's edges, its nodes' weights, their limit, and the deviation of a node's weight."""
+    """The graph's edges, the nodes' weights, the limit of their sum, and the deviation of a node's weight."""
     sources, targets, chances = (np.array(column) for column in zip(*graph.edges, strict=True))
     deviation = float(graph.meta.constraint_variances or 0)
     weights = np.array(graph.constraint_weights)
@@ -95,11 +95,12 @@ class Submodular(ProductStream):
     """An endless stream of submodular problems on graphs, drawn uniformly.
 
     Attributes:
-        functions: Which of 2000 to 2004, 2100 to 2139, 2200 to 2223 and 2300 to 2308; by default all 78.
-        seed: Which stream.
+        functions: The functions' numbers, of 2000 to 2004, 2100 to 2139, 2200 to 2223 and 2300 to 2308; by default all
+            78.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If there is no such function, or it is named twice.
+        FieldError: If there is no such function, or a number occurs twice.
     """
 
     functions: Annotated[NumbersLike, Checked(_functions)] = VALID

@@ -1,8 +1,8 @@
-"""Instances of any problem: transformations of its domain and of its range, drawn at random.
+"""Instances of any problem by random transformations of its domain and range.
 
-An instance is F = T_y ∘ f ∘ T_x (Vermetten 2025, section 3.1.1). With u the coordinates in which the box is [-1, 1]^d,
-T_x takes u to R diag(s) P (u - t): a shift t, a permutation and reflection P of the variables, stretches s and a
-rotation R; and T_y takes y to a y + b.
+An instance is F = T_y ∘ f ∘ T_x (Vermetten 2025, section 3.1.1). In coordinates u in which the box is [-1, 1]^d, T_x
+maps u to R diag(s) P (u - t), with a shift t, a permutation and reflection P of the variables, stretches s and a
+rotation R. T_y maps y to a y + b.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 ROUNDING = 1e-6
-"""How far the value at `location` may be from the optimum, absolutely or relative to it."""
+"""Absolute or relative tolerance between the value at `location` and the optimum."""
 
 
 def _range(value: Any, name: str, gt: float | None = None) -> tuple[float, float]:
@@ -45,26 +45,26 @@ def _range(value: Any, name: str, gt: float | None = None) -> tuple[float, float
 class Variations(EndlessStream["Variation"]):
     """An endless stream of instances of one problem, transformed only as the fields say.
 
-    Points of an instance's box may fall outside the problem's own box when it is shifted, stretched or rotated. The
-    best value stays known if the box is at most permuted and reflected, or if `location` says where it is and it
-    stays in the box. With `location`, the problem is evaluated there once whenever an instance is built.
+    Points of an instance's box may fall outside the problem's own box if it is shifted, stretched or rotated. The best
+    value stays known if the box is at most permuted and reflected, or if `location` is given and stays in the box. With
+    `location`, the problem is evaluated there once whenever an instance is built.
 
     Attributes:
-        problem: What to transform: a specification, or a function with bounds.
-        shift: In [0, 1]: the centre is moved uniformly within this part of the box, in each variable; with `location`
-            the optimum is.
+        problem: The problem to transform: a specification, or a function with bounds.
+        shift: In [0, 1]: the centre is moved uniformly within this fraction of the box in each variable; with
+            `location`, the optimum is.
         flip: Whether variables are reflected at the box's centre, each with probability 1/2.
-        permute: Whether variables change places at random; for boxes that are the same in each.
-        stretch: At least 1: variables are stretched by factors between this and its inverse, log-uniform.
+        permute: Whether variables are randomly permuted; requires the same bounds for all of them.
+        stretch: At least 1: variables are stretched by log-uniform factors between this and its inverse.
         rotate: Whether the box is rotated at random, uniformly (Haar).
         factor: Range of a, log-uniform, above 0.
         offset: Range of b, uniform.
-        location: (d,) where the problem has the best value of all, outside its box too, if that is known.
-        seed: Which stream.
+        location: (d,) the location of the problem's best value, including points outside its box, if known.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If `problem` is none, something is no number or out of its range, or the transformations do not suit
-            a `FunctionProblem`; with any other problem building an instance raises that.
+        FieldError: If `problem` is not one, a field is not a number or out of range, or the transformations do not suit
+            a `FunctionProblem`; for any other problem, this is checked when an instance is built.
     """
 
     problem: Annotated[ProblemSpec, Checked(lambda value, _: as_spec(value))]
@@ -94,7 +94,7 @@ class Variations(EndlessStream["Variation"]):
 
     @property
     def keeps_box(self) -> bool:
-        """Whether every instance's box is the problem's own."""
+        """Whether every instance maps its box onto the problem's own."""
         return not (self.shift or self.rotate or self.stretch > 1)
 
 
@@ -103,11 +103,11 @@ class Variation:
     """One instance of a problem.
 
     Attributes:
-        stream: The stream it belongs to.
-        index: Its position there, from 0.
+        stream: The stream that the instance belongs to.
+        index: The instance's position in the stream, from 0.
 
     Raises:
-        FieldError: If `stream` is no `Variations`, or `index` no whole number from 0.
+        FieldError: If `stream` is not a `Variations`, or `index` is not a whole number from 0.
     """
 
     stream: Variations
@@ -115,7 +115,7 @@ class Variation:
 
     @property
     def name(self) -> str:
-        """Such as ``"sphere-d5-s0-17-v3f0a91"``; the end stands for the transformations."""
+        """The name, such as ``"sphere-d5-s0-17-v3f0a91"``, whose end stands for the transformations."""
         return f"{self.stream.problem.name}-s{self.stream.seed}-{self.index}-v{self.stream.label}"
 
     def build(self) -> BuiltProblem:
@@ -123,8 +123,8 @@ class Variation:
 
         Raises:
             ValueError: If the transformations do not suit the problem: it is noisy, has several objectives or tells
-                constraints; its whole variables would not stay whole; boxes of permuted variables differ; or `location`
-                has another dimension, or is not where the optimum is.
+                constraints; its integer variables would not stay whole; permuted variables have different bounds; or
+                `location` has another dimension or is not where the optimum is.
         """
         base = self.stream.problem.build()
         _check(self.stream, base)
@@ -147,7 +147,7 @@ class Variation:
 
 
 class _Domain:
-    """T_x of one instance, drawn at random."""
+    """The transformation T_x of one instance, drawn at random."""
 
     def __init__(self, stream: Variations, base: Problem, rng: np.random.Generator) -> None:
         d = base.dimension
@@ -166,13 +166,13 @@ class _Domain:
             self.reaches_optimum = bool((np.abs(best + self._shift) <= 1).all())
 
     def __call__(self, x: FloatArray) -> FloatArray:
-        """The problem's points for points (d,) or (m, d) of the instance."""
+        """The problem's points that correspond to points (d,) or (m, d) of the instance."""
         u = ((x - self._centre) / self._half - self._shift)[..., self._order] * self._factors
         u = u if self._rotation is None else u @ self._rotation.T
         return self._centre + self._half * u
 
     def _back(self, u: FloatArray) -> FloatArray:
-        """The instance's coordinates, but for the shift, of a point of the problem."""
+        """The instance's coordinates, except for the shift, of a point of the problem."""
         u = u if self._rotation is None else u @ self._rotation
         result = np.empty_like(u)
         result[self._order] = u / self._factors
@@ -203,7 +203,7 @@ def _check(stream: Variations, base: Problem) -> None:
 
 
 def _best(stream: Variations, base: Problem) -> float | None:
-    """The problem's best value: its optimum, or else the value at `location`; None if it is not known."""
+    """The problem's best value: its optimum, or else the value at `location`; None if it is unknown."""
     if stream.location is None:
         return base.optimum
     value, optimum = float(base.raw(read_only(stream.location))), base.optimum

@@ -1,4 +1,4 @@
-"""The W-model: OneMax and LeadingOnes with dummies, neutrality, epistasis and ruggedness at will, over `ioh`."""
+"""The W-model: OneMax and LeadingOnes with adjustable dummies, neutrality, epistasis and ruggedness, from `ioh`."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ LAYERS = ("dummy_select_rate", "epistasis_block_size", "neutrality_mu", "ruggedn
 
 @settings
 class WModelProblem(SuiteProblem):
-    """One function of the W-model (Weise and Wu 2018), as `ioh` has it, to be maximized over {0, 1}^d.
+    """One function of the W-model (Weise and Wu 2018), as in `ioh`, to be maximized over {0, 1}^d.
 
-    The layers, in the order in which they act: a share of the bits is selected and the others are dummies; blocks of
-    `neutrality_mu` bits become the one bit most of them have; blocks of `epistasis_block_size` bits are mapped so that
-    neighbours turn into strangers; the ones, or leading ones, are counted; and these counts are permuted. Coordinates
-    are rounded to the nearest integer, and the value is -inf outside the box.
+    The layers act in this order: a share of the bits is selected and the others are dummies; blocks of `neutrality_mu`
+    bits become the bit that the majority has; blocks of `epistasis_block_size` bits are mapped so that neighbours
+    become distant; the ones, or leading ones, are counted; and these counts are permuted. Coordinates are rounded to
+    the nearest integer, and the value is -inf outside the box.
 
     Attributes:
         function: ``"OneMax"`` or ``"LeadingOnes"``.
         instance: 1 is the function itself; 2 to 50 flip bits, 51 to 100 permute them; both scale and shift values. In
             instances 11, 26, 60, 63 and 78 the scale is negative, so that fewer ones are better.
         dimension: Number of bits, from 1.
-        dummy_select_rate: The share of the bits that count, from 0 to 1; 0 switches the layer off, as does 1.
-        epistasis_block_size: Length of the blocks, at most the bits left by the layers before; 0 for none.
-        neutrality_mu: Length of the blocks, at most the bits selected; 0 for none.
-        ruggedness_gamma: How much counts are permuted; `ioh` multiplies it by the dimension d, and this must not exceed
-            s(s - 1)/2 if s bits are left by the layers before; 0 for not at all.
+        dummy_select_rate: The share of the bits that count, from 0 to 1; both 0 and 1 switch the layer off.
+        epistasis_block_size: Length of the blocks, at most the number of bits left by the layers before; 0 for none.
+        neutrality_mu: Length of the blocks, at most the number of selected bits; 0 for none.
+        ruggedness_gamma: Degree of permutation of the counts, 0 for none; `ioh` multiplies it by the dimension d, and
+            the product must not exceed s(s - 1)/2 if s bits are left by the layers before.
 
     Raises:
-        FieldError: If something is no number or out of its range, or no bit is left.
+        FieldError: If a field is not a number or out of range, or no bit is left.
     """
 
     function: Literal["OneMax", "LeadingOnes"]
@@ -66,12 +66,12 @@ class WModelProblem(SuiteProblem):
 
     @property
     def bits(self) -> int:
-        """Number of bits that are counted: what dummies and neutrality leave."""
+        """Number of bits that are counted, those left by dummies and neutrality."""
         return self._selected // max(self.neutrality_mu, 1)
 
     @property
     def identity(self) -> Instance:
-        """As in ``"w-model-fOneMax-i1-d16"`` or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
+        """The identity, as in ``"w-model-fOneMax-i1-d16"`` or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
         layers = zip("senr", self._layers, strict=True)
         function = self.function + "".join(f"_{letter}{value!r}" for letter, value in layers if value)
         return Instance(self.suite, function, self.dimension, str(self.instance))
@@ -81,7 +81,7 @@ class WModelProblem(SuiteProblem):
         return [getattr(self, layer) for layer in LAYERS]
 
     def build(self) -> BuiltProblem:
-        """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 in all."""
+        """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 for all."""
         return integer_problem(self, *with_ioh(self._made))
 
     def _made(self, ioh: Any) -> tuple[Any, Box, float]:
@@ -99,20 +99,20 @@ def _functions(value: Any, name: str) -> tuple[str, ...]:
 
 @settings
 class WModel(ProductStream):
-    """An endless stream of W-model problems: all choices drawn uniformly and independently.
+    """An endless stream of W-model problems: all parameters are drawn uniformly and independently.
 
     Attributes:
         functions: ``"OneMax"``, ``"LeadingOnes"``, or both.
         dimensions: Numbers of bits, from 1.
-        instances: Which of 1 to 100.
+        instances: Instance numbers, of 1 to 100.
         dummy_select_rate: One or several shares of bits that count.
-        epistasis_block_size: One or several lengths.
-        neutrality_mu: One or several lengths.
-        ruggedness_gamma: One or several degrees.
-        seed: Which stream.
+        epistasis_block_size: One or several block lengths.
+        neutrality_mu: One or several block lengths.
+        ruggedness_gamma: One or several degrees of permutation.
+        seed: Seed of the stream.
 
     Raises:
-        FieldError: If something is no number, empty or named twice, or `WModelProblem` does not take a combination.
+        FieldError: If a field holds no number or one twice, or is empty, or `WModelProblem` refuses a combination.
     """
 
     functions: Annotated[str | Sequence[str], Checked(_functions)] = FUNCTIONS

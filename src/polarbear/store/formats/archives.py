@@ -1,4 +1,4 @@
-"""The files of a folder or an archive, which is recognized by its first bytes, not by its name."""
+"""The files of a folder or archive; archives are recognized by their first bytes, not by their names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import IO, Protocol
 from polarbear.store.formats.reports import ArchiveRefused, Limits, Report
 
 IN_MEMORY = 256 << 20
-"""Bytes up to which a decompressed archive stays in memory; larger ones go to a temporary file without a name."""
+"""Size in bytes up to which a decompressed archive stays in memory; larger ones go to an unnamed temporary file."""
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CHUNK = 1 << 20
@@ -31,7 +31,7 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 """A character that takes more than one byte in UTF-8."""
 _HEADER_DAMAGE = (tarfile.TarError, EOFError, ValueError, OverflowError, OSError, RecursionError)
-"""What tarfile raises at damaged headers."""
+"""Exceptions that tarfile raises for damaged headers."""
 _EXTENSIONS = (
     tarfile.XHDTYPE,
     tarfile.XGLTYPE,
@@ -40,7 +40,7 @@ _EXTENSIONS = (
     tarfile.GNUTYPE_LONGLINK,
 )
 _LARGEST_EXTENSION = 32 << 10
-"""Bytes of a header that extends another one, such as by a long name: a few times the longest path of any system."""
+"""Maximum size, in bytes, of a header that extends another one: a few times the longest path of any system."""
 _UNPACK = "unpack the archive, look at it, and give the folder"
 
 
@@ -49,8 +49,8 @@ class Tree(ABC):
 
     Attributes:
         path: The folder or archive, for messages.
-        names: Their paths within, with forward slashes, sorted.
-        used: Which of them were read.
+        names: The files' paths within it, with forward slashes, sorted.
+        used: The files that were read.
     """
 
     def __init__(self, path: Path, names: Iterable[str]) -> None:
@@ -79,7 +79,7 @@ class Tree(ABC):
 
 
 class Folder(Tree):
-    """The files below a folder, or one of them. Links to files are followed, links to folders are not."""
+    """The files below a folder, or one of them. Links to files are followed, but not links to folders."""
 
     def __init__(self, path: Path, only: str | None = None) -> None:
         walked = ((Path(folder) / file).relative_to(path) for folder, _, files in os.walk(path) for file in files)
@@ -90,7 +90,7 @@ class Folder(Tree):
         return (self._path / name).is_file()
 
     def label(self, name: str) -> str:
-        """Its path."""
+        """The file's path."""
         return str(self._path / name)
 
     def _bytes(self, name: str) -> bytes:
@@ -99,7 +99,7 @@ class Folder(Tree):
 
 
 class SingleFile(Tree):
-    """One file that was compressed by itself."""
+    """A single compressed file."""
 
     def __init__(self, path: Path, name: str, content: IO[bytes]) -> None:
         super().__init__(path, ())
@@ -117,11 +117,11 @@ class SingleFile(Tree):
 
 
 class Tar(Tree):
-    """The files of a tar archive that is decompressed already.
+    """The files of a decompressed tar archive.
 
     Raises:
         ArchiveRefused: For paths that lead out of it, links, devices, or more than the limits allow.
-        tarfile.ReadError: If it is no tar archive.
+        tarfile.ReadError: If it is not a tar archive.
     """
 
     def __init__(self, path: Path, content: IO[bytes], compressed: int, limits: Limits, report: Report) -> None:
@@ -150,7 +150,7 @@ class Tar(Tree):
         return name in self._files
 
     def _bytes(self, name: str) -> bytes:
-        """The bytes of a file; if the archive ends within it, those before."""
+        """The bytes of a file; if the archive ends within the file, those up to there."""
         offset, size = self._files[name]
         self._content.seek(offset)
         data = self._content.read(size)
@@ -174,7 +174,7 @@ class Zip(Tree):
             raise ValueError(
                 f"{path} is a damaged zip archive: {error}. Its list of files stands at its end; fetch it again"
             ) from error
-        except NotImplementedError as error:  # what zipfile raises for what it cannot read, here and in `_bytes`
+        except NotImplementedError as error:  # raised by zipfile for unsupported archives, here and in `_bytes`
             raise ValueError(f"{path} cannot be read ({error}); unpack it and give the folder") from error
         self.close = self._archive.close
         try:
@@ -215,7 +215,7 @@ class Stream(Protocol):
     """A stream that is decompressed while it is read."""
 
     def read1(self, size: int = -1, /) -> bytes:
-        """At most so many of the next bytes; none at its end."""
+        """At most `size` of the next bytes; empty at the end."""
         ...
 
 
@@ -224,8 +224,8 @@ def open_tree(path: Path, limits: Limits, report: Report) -> Tree:
 
     Raises:
         FileNotFoundError: If there is nothing.
-        ArchiveRefused: If it is an archive that asks for too much, or no plain file.
-        ValueError: If it is a damaged archive of which nothing can be read.
+        ArchiveRefused: If it is an archive that exceeds the limits, or not a plain file.
+        ValueError: If it is a damaged archive from which nothing can be read.
     """
     report.enter(str(path))
     if path.is_dir():
@@ -248,10 +248,10 @@ def open_tree(path: Path, limits: Limits, report: Report) -> Tree:
 
 
 def decompress(stream: Stream, label: str, compressed: int, limits: Limits, report: Report) -> IO[bytes]:
-    """All of a stream, in memory or in a temporary file; damage is reported, and what comes before it kept.
+    """The content of a stream, in memory or in a temporary file; damage is reported, and what precedes it is kept.
 
     Raises:
-        ArchiveRefused: If it asks for too much.
+        ArchiveRefused: If it exceeds the limits.
     """
     content = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the tree closes it
     size = 0
@@ -274,13 +274,13 @@ def decoded(data: bytes, label: str, report: Report) -> str:
     """The text of a file without its byte order mark.
 
     Args:
-        data: UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
+        data: The bytes, in UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
         label: The file's name in reports.
-        report: Where the encoding is reported.
+        report: The report to which the encoding is added.
 
     Raises:
-        ValueError: If it is none of these, or UTF-8 but for some damaged bytes. No byte is replaced or dropped, as two
-            names could become one.
+        ValueError: If the encoding is none of these, or UTF-8 with some damaged bytes. No byte is replaced or dropped,
+            as two names could become one.
     """
     if data.startswith(UTF16):
         return data.decode("utf-16")
@@ -299,7 +299,7 @@ def decoded(data: bytes, label: str, report: Report) -> str:
 
 
 def safe(archive: str, name: str) -> str:
-    """A path within an archive, normalized, with forward slashes.
+    """A path within an archive, normalized and with forward slashes.
 
     Raises:
         ArchiveRefused: If it leads out of the archive.
@@ -311,20 +311,20 @@ def safe(archive: str, name: str) -> str:
 
 
 def beside(name: str, other: str) -> str | None:
-    """The path of a file that is named relative to another one; None if it leads out of the tree."""
+    """The path of a file given relative to another one; None if it leads out of the tree."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(name), other.replace("\\", "/")))
     return None if path.startswith(("../", "/")) else path
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """Names of files in the order of folders and of numbers, without the debris of operating systems."""
+    """Names of files in natural order by folder, without files that operating systems leave behind."""
     data = [name for name in names if not posixpath.basename(name).startswith("._") and "__MACOSX/" not in name]
     return sorted(data, key=lambda name: [natural(part) for part in name.split("/")])
 
 
 @lru_cache(maxsize=4096)
 def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts text as people do: numbers within it by their size, however many digits they have."""
+    """A sort key for the natural order of text: numbers within it by their size, however many digits they have."""
     parts: list[tuple[str, str]] = re.findall(r"0*([0-9]+)|([^0-9]+)", text)
     return tuple((len(digits), digits) if digits else (-1, other) for digits, other in parts)
 
@@ -333,7 +333,7 @@ def open_plain(path: Path) -> IO[bytes]:
     """Open a plain file, or a link to one, to read its bytes.
 
     Raises:
-        ArchiveRefused: If it is a device, a pipe or a socket; it is not waited for.
+        ArchiveRefused: If it is a device, a pipe or a socket, without waiting for it.
         OSError: If it cannot be opened.
     """
     file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")
@@ -344,7 +344,7 @@ def open_plain(path: Path) -> IO[bytes]:
 
 
 def _decompressed(path: Path, content: IO[bytes], compressed: int, limits: Limits, report: Report) -> Tree:
-    """The tar archive, or the single file, that was compressed."""
+    """The tar archive or the single file that was compressed."""
     try:
         if _is_tar(content.read(tarfile.BLOCKSIZE)):
             content.seek(0)
@@ -361,7 +361,7 @@ def _decompressed(path: Path, content: IO[bytes], compressed: int, limits: Limit
 
 
 def _is_tar(head: bytes) -> bool:
-    """Whether these bytes are the header of a file in a tar archive; old ones have no other mark than its checksum."""
+    """Whether bytes are the header of a file in a tar archive; in old ones only the checksum shows it."""
     try:
         tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
     except _HEADER_DAMAGE:
@@ -370,10 +370,10 @@ def _is_tar(head: bytes) -> bool:
 
 
 class _Member(tarfile.TarInfo):
-    """An entry of a tar archive, whose header is checked before what it announces is read."""
+    """An entry of a tar archive whose header is checked before the content it announces is read."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """What tarfile calls for each header; a subclass may take its place."""
+        """The method that tarfile calls for each header, which a subclass may override."""
         if self.size < 0 or (self.type in _EXTENSIONS and self.size > _LARGEST_EXTENSION):
             raise ArchiveRefused(f"the tar archive holds a header for {self.size:,} bytes, which no program writes")
         return super()._proc_member(archive)  # pyright: ignore
@@ -383,7 +383,7 @@ def _members(archive: tarfile.TarFile, path: str, report: Report) -> Iterator[ta
     count = 0
     try:
         while (member := archive.next()) is not None:
-            if member.size < 0:  # an extended header can say so; tarfile would go back to it for ever
+            if member.size < 0:  # an extended header can say so; tarfile would return to it forever
                 raise ArchiveRefused(f"{path} holds {member.name!r} of {member.size} bytes")
             count += 1
             yield member

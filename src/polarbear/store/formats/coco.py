@@ -1,9 +1,9 @@
-"""COCO's archives and folders, from 2009 on: one objective, two, noisy, constrained.
+"""COCO's archives and folders, from 2009 on: single-objective, biobjective, noisy and constrained.
 
-Values are precisions, f − f_opt, as COCO logs them, and for two objectives its indicator; so the optimum is 0. A run's
-``.dat`` rows, logged when a target is hit, and its ``.tdat`` rows, logged at chosen evaluations, make one trajectory.
-First hitting times of COCO's targets are those of ``cocopp``, which reads them from the ``.dat`` rows, and so are the
-evaluations spent: those of the last row.
+Values are precisions, f − f_opt, as COCO logs them, or its indicator for two objectives; so the optimum is 0. A run's
+``.dat`` rows, logged when a target is hit, and its ``.tdat`` rows, logged at selected evaluations, form one trajectory.
+First hitting times of COCO's targets are those of ``cocopp``, which reads them from the ``.dat`` rows, and so is the
+number of evaluations spent, that of the last row.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from polarbear.store.formats.parsed_run import ParsedRun, Reader, identified, tr
 from polarbear.store.formats.reports import Report
 
 PRECISION = 1e-8
-"""COCO's final target precision, where the header does not give it."""
+"""COCO's final target precision if the header does not give it."""
 TARGETS_PER_DECADE = 5
-"""COCO logs, in any version, at least when a target 10**(i/5) is hit."""
+"""COCO, in any version, logs at least when a target 10**(i/5) is hit."""
 ABOVE = 2e-9
-"""How far, relatively, a value lies above a target that it does not hit: ``cocopp`` takes 1e-9 for equal."""
+"""Relative amount by which a value that misses a target lies above it: ``cocopp`` treats 1e-9 as equal."""
 ARTIFICIAL = b"Artificial instance"
-"""Marks the data of reference algorithms: expected runtimes, no runs."""
+"""The mark of reference algorithms' data, which are expected runtimes, not runs."""
 _LOST = {
     "dat": "when targets were hit is known only roughly, from the .tdat file",
     "tdat": "values between the hits of targets are not known",
@@ -37,7 +37,7 @@ _LOST = {
 
 
 class Coco(Reader):
-    """Reads ``.info`` files. Data sets that appear a second time, as in merged folders, count once."""
+    """Reader of ``.info`` files. Data sets that appear twice, as in merged folders, count once."""
 
     name = "coco"
     endings = (".info",)
@@ -48,7 +48,7 @@ class Coco(Reader):
         self._references: set[str] = set()
 
     def claims(self, name: str, data: bytes) -> bool:
-        """Whether a file is an ``.info`` file of COCO."""
+        """Whether a file is a COCO ``.info`` file."""
         return name.endswith(".info") and not first_format(self._tree, name, data)
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
@@ -120,7 +120,7 @@ class Coco(Reader):
             yield self._run(label, entry, listed, log, parameters)
 
     def _without_contradicted(self, log: Mapping[str, Rows], block: Block, label: str, hits: str) -> Rows:
-        """The ``.tdat`` rows without values that the ``.dat`` rows contradict, which record when targets were hit."""
+        """The ``.tdat`` rows without values contradicted by the ``.dat`` rows, which record when targets were hit."""
         times = log["tdat"]
         wrong = contradicted(log["dat"], times, ABOVE)
         if not wrong:
@@ -169,7 +169,7 @@ class Coco(Reader):
                     entry.line,
                 )
             else:
-                spent = listed.evaluations  # the .dat rows hold every target that was hit until the end
+                spent = listed.evaluations  # the .dat rows contain every target that was hit until the end
         name, identity = identified(entry.suite, entry.function, entry.dimension, str(listed.instance))
         return ParsedRun(
             name,
@@ -183,7 +183,7 @@ class Coco(Reader):
         )
 
     def _check_hits(self, label: str, entry: Entry, listed: Listed, hits: Rows, best: float) -> None:
-        """Report a run whose last hits are missing: the best value lies more than a target below its .dat rows."""
+        """Report a run whose last hits are missing: its best value is more than a target below its .dat rows."""
         last = min(hits.values, default=np.inf)
         if last * 10 ** (-1 / TARGETS_PER_DECADE) > best * (1 + ABOVE):
             self._report.skip(
@@ -208,7 +208,7 @@ class _Log:
 
 
 def _merged(log: Mapping[str, Rows], final: float | None) -> tuple[IntArray, FloatArray]:
-    """The rows of both files, in no particular order."""
+    """The merged rows of both files, in no particular order."""
     at = {ending: np.array(each.evaluations, dtype=np.int64) for ending, each in log.items()}
     values = {ending: np.array(each.values, dtype=np.float64) for ending, each in log.items()}
     if final is not None and set(log) == {"dat", "tdat"}:
@@ -219,9 +219,9 @@ def _merged(log: Mapping[str, Rows], final: float | None) -> tuple[IntArray, Flo
 def _above_next_target(hits: IntArray, hit: FloatArray, at: IntArray, values: FloatArray, final: float) -> FloatArray:
     """The values of ``.tdat`` rows; those that rounding has put on the next target are moved just above it.
 
-    The ``.dat`` rows record which targets were hit, and when. A value logged with ten digits may round to the next
-    target although the logger, which knew it exactly, did not count that as hit. A value further below shows that the
-    ``.dat`` rows are incomplete, and is kept.
+    The ``.dat`` rows record which targets were hit, and when. A value logged with ten digits may be rounded to the next
+    target although the logger, which knew it exactly, did not count that target as hit. A value further below shows
+    that the ``.dat`` rows are incomplete, and is kept.
     """
     order = np.argsort(hits, kind="stable")
     best = np.concatenate(([np.inf], np.minimum.accumulate(hit[order])))[np.searchsorted(hits[order], at, side="right")]
@@ -237,7 +237,7 @@ def _by_order(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, Bloc
 
 
 def _by_instance(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, int]:
-    """The number of each run's block, where all name their instances and none is repeated."""
+    """The number of each run's block, if all blocks name their instances and none is repeated."""
     instances = [listed.instance for listed in runs]
     numbers = {block.instance: number for number, block in enumerate(logged)}
     if None in numbers or len(numbers) < len(logged) or len(set(instances)) < len(instances):

@@ -1,6 +1,6 @@
-"""COCO's data files: runs one after the other, each under comment lines, one logged evaluation a line.
+"""COCO's data files: runs one after another, each below comment lines, with one logged evaluation per line.
 
-Where a file holds more or fewer runs than its ``.info`` file lists, they are matched by how they end.
+If a file contains more or fewer runs than its ``.info`` file lists, they are matched by how they end.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
 
 _DIGITS = 0.06
-"""Final values are listed with two digits: their relative rounding error."""
+"""Relative rounding error of final values, which are listed with two digits."""
 _STEP = 10**-0.2
-"""The .dat file's last row may be as far above the final value: the next target was not hit."""
+"""Largest ratio by which the last .dat row may exceed the final value, as the next target was not hit."""
 
 
 @dataclass(slots=True)
@@ -25,13 +25,13 @@ class Block:
     """One run's rows in a data file.
 
     Attributes:
-        comments: The comment lines above them.
+        comments: The comment lines above the rows.
         rows: The lines.
         first: The line number of the first row, or of the first comment.
         headed: Whether a comment has named the columns.
-        width: How many columns its rows have: those of the file's widest first row, or, where that is the only row
-            and may be cut off itself, at least those that the comment names, but for the coordinates.
-        ended: Whether its last row ends with a line feed, as it does unless the file was cut off.
+        width: Number of columns of the rows: that of the file's widest first row or, if that is the only row and may
+            itself be cut off, at least the number of columns that the comment names, without the coordinates.
+        ended: Whether the last row ends with a line feed, as it does unless the file was cut off.
     """
 
     comments: list[bytes] = field(default_factory=list[bytes])
@@ -53,11 +53,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which columns to read.
+    """The columns to read.
 
     Attributes:
-        value: The best value so far.
-        constraints: Evaluations of the constraints, which count as well; None if there is no such column.
+        value: Index of the best value so far.
+        constraints: Index of the evaluations of constraints, which count as well; None if there is no such column.
     """
 
     value: int
@@ -69,8 +69,8 @@ class Rows:
     """The data of a block.
 
     Attributes:
-        evaluations: When each row was logged, evaluations of constraints included.
-        values: The best value so far.
+        evaluations: The evaluation at which each row was logged, including evaluations of constraints.
+        values: The best value so far in each row.
         whole: Whether every line could be read.
     """
 
@@ -80,7 +80,7 @@ class Rows:
 
 
 def layout(block: Block, data_format: str, *, indicator: bool) -> Layout:
-    """The columns of a block: by its own comments, else by what the ``.info`` file says."""
+    """The columns of a block, according to its own comments or else the ``.info`` file."""
     comments = b"\n".join(block.comments)
     if b"indicator value" in comments or (not block.headed and indicator):
         return Layout(1)
@@ -90,7 +90,7 @@ def layout(block: Block, data_format: str, *, indicator: bool) -> Layout:
 
 
 def blocks(data: bytes) -> list[Block]:
-    """The runs of a data file, empty ones included."""
+    """The runs of a data file, including empty ones."""
     runs: list[Block] = []
     block = Block()
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -134,16 +134,16 @@ def rows(block: Block, columns: Layout, label: str, report: Report) -> Rows:
 
 
 def match_by_end(runs: Sequence[Listed], logged: Sequence[Rows], precision: float, *, ended: bool) -> dict[int, int]:
-    """Match the runs of a data file to those that are listed, which are more or fewer, by how they end.
+    """Match the runs of a data file to more or fewer listed runs by how they end.
 
     Args:
-        runs: As listed.
+        runs: The listed runs.
         logged: The runs of the data file, in the order of the list.
         precision: The final target precision, which old data subtract from the listed values.
         ended: Whether the last row of a run is its end, as in ``.tdat`` files.
 
     Returns:
-        For positions in `runs` those in `logged`. The last one may be a run that the file's end cuts off.
+        The positions in `logged` by positions in `runs`. The last one may be a run cut off by the end of the file.
     """
     matched: dict[int, int] = {}
     start = 0
@@ -161,12 +161,12 @@ def match_by_end(runs: Sequence[Listed], logged: Sequence[Rows], precision: floa
 def contradicted(hits: Rows, times: Rows, tolerance: float) -> list[int]:
     """The ``.tdat`` rows with a better value than the ``.dat`` file still has at that evaluation or later.
 
-    Both files hold the best value so far, so that one of them is wrong. Where the ``.dat`` rows end before, nothing is
-    contradicted: they may be cut off.
+    Both files contain the best value so far, so that one of them is wrong. Beyond the end of the ``.dat`` rows, nothing
+    is contradicted: they may be cut off.
 
     Args:
         hits: The ``.dat`` rows of a run.
-        times: Its ``.tdat`` rows.
+        times: The ``.tdat`` rows of the run.
         tolerance: The relative rounding error of the written digits.
     """
     order = np.argsort(hits.evaluations, kind="stable")

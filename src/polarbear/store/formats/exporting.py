@@ -1,4 +1,4 @@
-"""Write runs in other people's formats: CSV, one row per improvement; Parquet, one row per run; COCO; IOHprofiler."""
+"""Export of runs: CSV with one row per improvement, Parquet with one row per run, COCO, and IOHprofiler."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Exported:
 
     Attributes:
         path: The file or folder that was written.
-        runs: How many runs it holds.
-        left_out: Those it does not hold, sorted by instance, algorithm and seed.
-        why: Why not, in words; empty if nothing was left out.
+        runs: Number of runs in it.
+        left_out: The runs that are not in it, sorted by instance, algorithm and seed.
+        why: The reason why they were left out; empty if none were.
     """
 
     path: Path
@@ -42,25 +42,25 @@ class Exported:
 
 
 def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:  # noqa: A002 - the format's plain name
-    """Write runs for other tools. Numbers are read back bit by bit.
+    """Write runs for other tools. Numbers are read back bit for bit.
 
-    Runs that found no value are left out of COCO's data, which cannot hold them; the warning `IncompleteData` says how
-    many and why they ended, and `export_checked` lists them.
+    Runs that found no value are left out of COCO's data, which cannot represent them; the warning `IncompleteData` says
+    how many and why they ended, and `export_checked` lists them.
 
     Args:
-        runs: The runs. `docs/reference/formats.md` tells what each format can hold of them.
-        path: For ``"csv"`` and ``"parquet"`` a new file; for ``"iohprofiler"`` and ``"coco"`` a new or empty folder, in
-            which each algorithm gets a folder of its own.
+        runs: The runs. `docs/reference/formats.md` says what each format can represent of them.
+        path: A new file for ``"csv"`` and ``"parquet"``; a new or empty folder for ``"iohprofiler"`` and ``"coco"``, in
+            which each algorithm gets its own folder.
         format: ``"iohprofiler"`` (JSON with data files), ``"coco"`` (the layout of data since 2019), ``"csv"`` (one row
-            per improvement) or ``"parquet"`` (one row per run, all of it).
+            per improvement) or ``"parquet"`` (one row per run, with everything).
 
     Returns:
         `path`.
 
     Raises:
-        ValueError: If the format is unknown, or cannot hold a run; the message names the run and what it lacks. If
-            nothing is left to write. Or if `path` is a URL: only studies can lie elsewhere.
-        FileExistsError: If the file exists, or the folder holds something.
+        ValueError: If the format is unknown or cannot represent a run, where the message names the run and what it
+            lacks; if nothing is left to write; or if `path` is a URL, at which only studies can be stored.
+        FileExistsError: If the file exists, or the folder is not empty.
         OSError: If it cannot be written.
     """
     done = export_checked(runs, path, format)
@@ -70,7 +70,7 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
 
 
 def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Exported:  # noqa: A002 - as above
-    """Write runs as `export` does, and list those that were left out; no warning is given."""
+    """Write runs as `export` does and list those that were left out, without a warning."""
     if remote(place(path)):
         raise ValueError(f"{path} is a URL; runs are exported to local files and folders, which can be copied there")
     path, chosen = Path(path), sorted(runs, key=by_key)
@@ -101,7 +101,7 @@ def _empty(path: Path) -> Path:
 
 
 def _parquet(runs: Sequence[Run]) -> bytes:
-    """A file as those in a study's folder ``runs``; ValueError as for `parts.require_storable`."""
+    """A file like those in a study's folder ``runs``; ValueError as for `parts.require_storable`."""
     for run in runs:
         parts.require_storable(run)
     return parts.encode(runs)
@@ -110,7 +110,7 @@ def _parquet(runs: Sequence[Run]) -> bytes:
 def _csv(runs: Sequence[Run]) -> bytes:
     """A CSV file; a run that found nothing has one row, without evaluation and value.
 
-    Text that spreadsheets would execute is `disarmed`, which reading it undoes.
+    Text that spreadsheets would execute is `disarmed`, which is undone on reading.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

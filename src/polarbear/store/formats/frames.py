@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 LINE = "line in the file"
-"""The column that holds each row's line number."""
+"""The column with each row's line number."""
 CHUNK = 8 << 20
-"""Bytes that are read at a time; a quoted cell is shorter."""
+"""Number of bytes read at a time, which exceeds any quoted cell."""
 _SEPARATORS = ",;\t"
 _NAMED = 100
-"""How many unusable lines of a file are reported one by one."""
+"""Number of unusable lines of a file that are reported individually."""
 _HEAD = 1 << 16
 
 
 class UnusableLines:
-    """Reports lines that cannot be used one by one; if they are too many, the rest is counted."""
+    """Reports unusable lines individually, and only counts them once there are too many."""
 
     def __init__(self, label: str, report: Report) -> None:
         self._label = label
@@ -39,13 +39,13 @@ class UnusableLines:
             self._report.skip(self._label, why, line)
 
     def end(self) -> None:
-        """Report how many were not reported one by one."""
+        """Report the number of lines not reported individually."""
         if self._count > _NAMED:
             self._report.skip(self._label, f"{self._count - _NAMED:,} more lines like these cannot be used")
 
 
 def columns_of(data: bytes) -> list[str]:
-    """The columns that the first line of a CSV file names; none if it cannot be read."""
+    """The columns named in the first line of a CSV file; none if it cannot be read."""
     head = data[:_HEAD]
     head = head.decode("utf-16", "ignore").encode() if head.startswith(UTF16) else head.removeprefix(codecs.BOM_UTF8)
     line = head.split(b"\n", 1)[0]
@@ -56,18 +56,18 @@ def columns_of(data: bytes) -> list[str]:
 
 
 def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]:
-    """The rows of a CSV file with commas, semicolons or tabs between its columns, all of them text, piece by piece.
+    """The rows of a CSV file with commas, semicolons or tabs between its columns, all as text, piece by piece.
 
-    Lines with more or fewer fields than the header, or with quotes that are not closed, are left out and reported. A
-    last line without its end is read, and reported as well: it may be cut off.
+    Lines with more or fewer fields than the header, or with unclosed quotes, are left out and reported. A last line
+    without a line end is read but also reported, as it may be cut off.
 
     Args:
-        data: UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
+        data: The bytes, in UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
         label: The file's name in reports.
-        report: Where lines are reported.
+        report: The report to which lines are added.
 
     Raises:
-        ValueError: If its encoding is none of these, its header cannot be read, or two columns have one name.
+        ValueError: If its encoding is none of these, its header cannot be read, or two columns have the same name.
     """
     data = decoded(data, label, report).encode()
     header = data.split(b"\n", 1)[0]
@@ -96,10 +96,10 @@ def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]
 
 
 class _Rows:
-    """Collects complete rows: those without quotes by counting separators, those with quotes by `csv`.
+    """Collects complete rows: rows without quotes by counting separators, rows with quotes by `csv`.
 
     Attributes:
-        unusable: Where other lines are reported.
+        unusable: The report of other lines.
         latest: The line where the latest complete row ends.
     """
 
@@ -116,7 +116,7 @@ class _Rows:
         self._delimiters_of_row = separator.encode() * (len(names) - 1) + b"\n"
 
     def take_all(self, text: bytes, first: int) -> int:
-        """Take all lines if every one is a complete row without quotes; how many they are, or 0 if none was taken."""
+        """Take all lines if each is a complete row without quotes; return their number, or 0 if none were taken."""
         delimiters = text.translate(None, self._not_delimiters) + b"\n"
         count = len(delimiters) // len(self._delimiters_of_row)
         if b'"' in text or delimiters != self._delimiters_of_row * count:
@@ -127,7 +127,7 @@ class _Rows:
         return count
 
     def take(self, lines: Sequence[bytes], first: int, *, last: bool) -> int:
-        """Take lines, the first of which has this number; how many: a cell may go on beyond the last of them."""
+        """Take lines, numbered from `first`; return how many were taken, as a cell may continue beyond the last one."""
         separator, width = self._separator.encode(), len(self._names)
         position = 0
         while position < len(lines):
@@ -149,7 +149,7 @@ class _Rows:
         return position
 
     def frame(self) -> pl.DataFrame:
-        """The rows taken since the last call, in their order."""
+        """The rows taken since the last call, in order."""
         import polars as pl
 
         schema = {name: pl.String() for name in self._names}
@@ -164,7 +164,7 @@ class _Rows:
         return frame.sort(LINE)
 
     def _take_quoted(self, lines: Sequence[bytes], start: int, number: int) -> int | None:
-        """How many lines the row spans that begins here: 0 if there is none, None if that depends on later lines."""
+        """Number of lines of the row that begins here: 0 if there is no row, None if it depends on later lines."""
         odd = lines[start].count(b'"') % 2
         rest = range(start + 1, len(lines)) if odd else ()
         end = next((after for after in rest if lines[after].count(b'"') % 2), None)
@@ -178,7 +178,7 @@ class _Rows:
         return None if odd and end is None else 0
 
     def _row(self, text: bytes) -> list[str | None] | None:
-        """The cells, if this is one complete row."""
+        """The cells if `text` is one complete row, else None."""
         try:
             rows = list(csv.reader([text.decode()], delimiter=self._separator, strict=True))
         except csv.Error:
@@ -188,7 +188,7 @@ class _Rows:
 
 
 def _names(header: bytes, separator: str) -> list[str]:
-    """The names of the columns, nameless ones numbered; ValueError if the quotes of the first line are wrong."""
+    """The names of the columns, with unnamed ones numbered; ValueError if the first line has invalid quotes."""
     try:
         rows = list(csv.reader([header.decode("utf-8", "replace")], delimiter=separator, strict=True))
     except csv.Error as error:

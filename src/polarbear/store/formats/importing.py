@@ -1,4 +1,4 @@
-"""Import other people's data into a study."""
+"""Import of other tools' data into a study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polarbear.store.study import StudyStore, create, open_study
 IMPORTED = "imported"
 """The key of a study's specification that lists what was imported."""
 _COMMIT_SECONDS = 86_400.0
-"""No commits by the clock: whole paths are committed."""
+"""Interval that rules out commits by the clock: whole paths are committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Imported:
 
     Attributes:
         study: The study's directory.
-        added: Runs that are new in the study.
-        known: Runs that it held already.
-        algorithms: Their algorithms, sorted.
-        instances: How many instances they are on.
+        added: Number of runs that are new in the study.
+        known: Number of runs that the study already had.
+        algorithms: Names of the algorithms, sorted.
+        instances: Number of instances.
         skipped: What could not be read.
     """
 
@@ -58,31 +58,31 @@ def import_runs(
 ) -> Imported:
     """Import files, folders and archives into a study of imported runs.
 
-    Importing the same data again does nothing. An algorithm goes by the name it has in the data. Data of one
-    algorithm from several paths come together as long as they are on different instances; where two paths hold
-    different runs of the same instance, algorithm and seed nothing can tell whether they are further repetitions or
-    another algorithm of that name, and the second path is refused as a whole. Rename the algorithm then, or put the
-    repetitions into one folder.
+    Importing the same data again has no effect. Algorithms keep their names in the data. Data of one algorithm from
+    several paths are combined as long as they are on different instances. If two paths contain different runs with the
+    same instance, algorithm and seed, it is undecidable whether they are further repetitions or another algorithm of
+    that name, and the second path is refused as a whole. In that case rename the algorithm, or put the repetitions into
+    one folder.
 
     Args:
-        paths: What to import. Each path is brought to disk as a whole before the next one is read.
-        into: The study's directory: a new one, or one that was made by importing.
-        rename: For names of algorithms in the data the names they get in the study.
-        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ.
-        maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
-        suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
-        optimum: Returns the lowest raw value on an instance, None if unknown, for IOHprofiler's data, which lack it;
-            such as `polarbear.problems.raw_optimum`.
-        limits: What reading may consume: bytes, files, seconds, memory.
-        progress: Called before each file with its name, how many came before it, and how many there are.
+        paths: The paths to import. Each path is written to disk as a whole before the next one is read.
+        into: The study's directory: a new one, or one created by importing.
+        rename: New names of algorithms in the study, by their names in the data.
+        columns: For CSV and Parquet, the file's columns by polarbear's names, where they differ.
+        maximize: For CSV and Parquet, whether values are to be maximized; their signs are flipped.
+        suite: The suite of data that do not name one, such as ``"bbob"`` for those of IOHexperimenter.
+        optimum: A function that returns the lowest raw value on an instance, None if unknown, for IOHprofiler's data,
+            which lack it; such as `polarbear.problems.raw_optimum`.
+        limits: Limits on the resources for reading: bytes, files, seconds, memory.
+        progress: A function called before each file with its name, the number of files before it, and their total.
 
-    A path that cannot be read, or exceeds the limits, is skipped and reported; the others are imported.
+    A path that cannot be read or exceeds the limits is skipped and reported; the others are imported.
 
     Raises:
-        FileNotFoundError: If there is nothing at a path; nothing is imported then.
-        ArchiveRefused: If no run is imported, and the first path asks for too much.
-        ValueError: If no run is imported, the runs of a path contradict those that are there, or the study was not made
-            by importing. What came from the paths before is kept.
+        FileNotFoundError: If there is nothing at a path; then nothing is imported.
+        ArchiveRefused: If no run is imported and the first path exceeds the limits.
+        ValueError: If no run is imported, the runs of a path contradict existing ones, or the study was not created by
+            importing. Runs from the paths before are kept.
         StudyLocked: If another process writes to the study.
         OSError: If the study cannot be written.
     """
@@ -106,7 +106,7 @@ def import_runs(
 def _import_each(
     paths: Sequence[Path], into: Path, options: Options, rename: Mapping[str, str], progress: Progress | None
 ) -> tuple[list[Reading], int]:
-    """Read path after path and commit its runs; return what was read, and how many runs are new in the study."""
+    """Read path by path and commit the runs; return what was read and the number of runs new in the study."""
     readings: list[Reading] = []
     added = 0
     failed: list[ValueError] = []
@@ -159,7 +159,7 @@ def _renamed(reading: Reading, rename: Mapping[str, str]) -> Reading:
 
 
 def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
-    """Add runs, all or none of them; the number of new ones."""
+    """Add all runs or none of them; return the number of new ones."""
     known = {run.key: run for run in study.runs([run.key for run in runs if run.key in study])} if len(study) else {}
     for run in runs:
         parts.require_storable(run)
@@ -175,7 +175,7 @@ def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
 
 
 def _note(study: StudyStore, path: Path, reading: Reading) -> None:
-    """Add what was imported to the specification."""
+    """Add a record of the import to the specification."""
     entry: dict[str, Any] = {
         "name": path.name,
         "formats": list(reading.formats),

@@ -1,8 +1,8 @@
-"""The ``.info`` files of COCO and of IOHprofiler's first format: what was run, and where its data lie.
+"""The ``.info`` files of COCO and of IOHprofiler's first format, which say what was run and where its data are.
 
 An entry has a line of ``name = value`` pairs, comment lines that begin with ``%``, and a line that names data files,
-each followed by its runs as ``instance:evaluations|final value``. In bi-objective files one header serves many lines of
-runs, each with its own function and dimension.
+each followed by its runs as ``instance:evaluations|final value``. In bi-objective files, one header applies to many
+lines of runs, each with its own function and dimension.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
 
 _QUOTES = {quote: re.compile(quote + r"\s*(?:,|$)") for quote in "'\""}
-"""The end of a value that begins with this quote."""
+"""For each quote, the pattern of the end of a value that begins with it."""
 _DATA = re.compile(r"\.[a-z]*dat\s*(?:,|$)")
 _RUN = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18})\|(\S+))?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -30,8 +30,8 @@ class Listed:
 
     Attributes:
         instance: The instance's number.
-        evaluations: Evaluations spent, or None if the run was never finished.
-        final: Its final value, with few digits and, in old data, minus the final target precision; None if not listed.
+        evaluations: Number of evaluations spent; None if the run was never finished.
+        final: Its final value with few digits, in old data minus the final target precision; None if not listed.
     """
 
     instance: int
@@ -44,8 +44,8 @@ class DataFile:
     """A data file and its runs.
 
     Attributes:
-        path: As the ``.info`` file gives it, relative to itself.
-        runs: In the order in which they stand in the data file.
+        path: The path given in the ``.info`` file, relative to it.
+        runs: The runs, in their order in the data file.
     """
 
     path: str
@@ -54,12 +54,12 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The runs of an algorithm on a function in a dimension.
+    """The runs of one algorithm on one function in one dimension.
 
     Attributes:
-        fields: The header's values by name, without their quotes.
-        files: Where the runs lie.
-        line: The line that lists them.
+        fields: The header's values by name, without quotes.
+        files: The data files.
+        line: The number of the line that lists the runs.
     """
 
     fields: Mapping[str, str]
@@ -67,12 +67,12 @@ class Entry:
     line: int
 
     def get(self, *names: str) -> str:
-        """The value of the first of these fields that is there; empty if none is."""
+        """The value of the first of the given fields that exists; empty if none does."""
         return next((self.fields[name] for name in names if name in self.fields), "")
 
     @property
     def algorithm(self) -> str:
-        """The algorithm's name; empty if there is none."""
+        """The algorithm's name; empty if it is missing."""
         return self.get("algId", "algorithm")
 
     @property
@@ -87,18 +87,18 @@ class Entry:
 
     @property
     def has_indicator(self) -> bool:
-        """Whether values are those of an indicator, of two objectives."""
+        """Whether values are those of an indicator for two objectives."""
         return "indicator" in self.fields
 
     @property
     def precision(self) -> float | None:
-        """The final target precision; None if there is none."""
+        """The final target precision; None if it is missing."""
         text = self.get("Precision")
         return float(text) if text else None
 
     @property
     def suite(self) -> str:
-        """The suite; where old data do not name it, as COCO infers it from the other fields."""
+        """The suite; if old data do not name it, inferred from the other fields as COCO does."""
         suite = self.get("suite")
         if suite:
             return {"sbox-cost": "bbob-boxed"}.get(suite, suite)
@@ -107,7 +107,7 @@ class Entry:
         return "bbob-noisy" if _NUMBER.fullmatch(self.function) and int(self.function) > 100 else "bbob"
 
     def check(self) -> None:
-        """Raise a ValueError that says what the header lacks."""
+        """Raise a ValueError that says what the header lacks, if anything."""
         if not self.function:
             raise ValueError("the header names no function (funcId)")
         dimension = self.get("DIM", "dim")
@@ -126,7 +126,7 @@ class Entry:
 
 
 def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
-    """The entries of an ``.info`` file; lines that cannot be used are reported."""
+    """The entries of an ``.info`` file; unusable lines are reported."""
     header: dict[str, str] | None = None
     lists, above = 1, 0
     for number, line in _lines(decoded(data, label, report)):
@@ -159,7 +159,7 @@ def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, with their numbers and the line feeds that end them."""
+    """The non-empty lines with their numbers, including the final line feeds."""
     number, end = 1, 0
     for line in re.finditer(r"[^\n]+\n?", text.replace("\r\n", "\n").replace("\r", "\n")):
         number += line.string.count("\n", end, line.start())
@@ -168,7 +168,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def first_format(tree: Tree, name: str, data: bytes) -> bool:
-    """Whether an ``.info`` file is of IOHprofiler's first format, whose data files put column names in quotes."""
+    """Whether an ``.info`` file is of IOHprofiler's first format, whose data files have column names in quotes."""
     for entry in entries(data, name, Report()):
         if entry.fields.keys() & {"Precision", "indicator"}:
             return False
@@ -196,7 +196,7 @@ def _entry(header: Mapping[str, str], line: str, number: int, label: str, report
 
 
 def _listed(part: str, *, cut: bool) -> Listed:
-    """A listed run; `cut` says whether it is the last of a file that may be cut off there."""
+    """A listed run; `cut` says whether it is the last in a file, which may be cut off there."""
     match = _RUN.fullmatch(part)
     if match is None:
         raise ValueError("no run is listed like this")
@@ -214,7 +214,7 @@ def _pairs(line: str) -> dict[str, str]:
     """The ``name = value`` pairs of a line.
 
     Raises:
-        ValueError: If a quote is not closed, or not opened.
+        ValueError: If a quote is not closed or not opened.
     """
     pairs: dict[str, str] = {}
     start = 0

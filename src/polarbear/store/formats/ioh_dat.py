@@ -1,4 +1,4 @@
-"""IOHprofiler's data files: runs one after the other, each under a line with the names of its columns."""
+"""IOHprofiler's data files: runs one after another, each below a line with the names of its columns."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VALUES = (
     "transformed_y_best",
     "transformed_y",
 )
-"""The columns that hold the value, the preferred one first."""
+"""The columns with the value, the preferred one first."""
 RESERVED = frozenset({*EVALUATIONS, *VALUES, "current af(x)+b", "best af(x)+b", "current_y", "current_y_best"})
-"""Columns that are no parameters."""
+"""Columns that are not parameters."""
 _CURRENT = {"best-so-far f(x)": "current f(x)", "raw_y_best": "raw_y", "transformed_y_best": "transformed_y"}
-"""For columns of best-so-far values those of current values."""
+"""The columns of current values by those of best-so-far values."""
 _POSITION = re.compile(r"x_?\d+")
 _FURTHER = re.compile(r"[Ff]2|raw_y2")
 _NOTHING = {b"", b"None", b"NA", b"null", b"-"}
@@ -40,10 +40,10 @@ class Section:
     """One run's rows in a data file.
 
     Attributes:
-        names: The columns.
+        names: The columns' names.
         rows: The lines.
         first: The line number of the first row.
-        ended: Whether its last row ends with a line feed, as it does unless the file was cut off.
+        ended: Whether the last row ends with a line feed, as it does unless the file was cut off.
     """
 
     names: list[str]
@@ -57,10 +57,10 @@ class Positions:
     """The points of a section, of which only the best one is parsed.
 
     Attributes:
-        evaluations: (n,) when each row was logged.
+        evaluations: (n,) the evaluation at which each row was logged.
         own: (n,) whether a row's value is certainly that of its own point, not the best value of an earlier one.
         lines: The rows.
-        columns: The columns of the coordinates.
+        columns: Indices of the columns of the coordinates.
     """
 
     evaluations: IntArray
@@ -69,7 +69,7 @@ class Positions:
     columns: list[int]
 
     def at(self, evaluation: int) -> FloatArray | None:
-        """The point of a row whose value is its own, None if there is none or it is incomplete."""
+        """The point of a row whose value is its own; None if there is none or it is incomplete."""
         for row in np.flatnonzero(self.own & (self.evaluations == evaluation)).tolist():
             cells = self.lines[row].split()
             point = np.array([_number(cells, i) for i in self.columns])
@@ -83,12 +83,12 @@ class Logged:
     """The data of a section.
 
     Attributes:
-        evaluations: (n,) when each row was logged.
+        evaluations: (n,) the evaluation at which each row was logged.
         values: (n,) the function value or the best so far.
         others: Further columns by name, (n,) each; NaN where nothing was logged.
-        half_units: (n,) half a unit of each value's last printed digit: how far rounding may have moved it.
+        half_units: (n,) half a unit of each value's last printed digit, the largest possible rounding error.
         raw: Whether the values are those before the instance's transformation.
-        positions: The points, file by file.
+        positions: The points, one entry per file.
     """
 
     evaluations: IntArray
@@ -99,12 +99,12 @@ class Logged:
     positions: tuple[Positions, ...] = ()
 
     def point(self, evaluation: int) -> FloatArray | None:
-        """(d,) the point of an evaluation's value, None if it is unknown."""
+        """(d,) the point of an evaluation's value; None if it is unknown."""
         points = (positions.at(evaluation) for positions in self.positions)
         return next((point for point in points if point is not None), None)
 
     def parameters(self, *, without: str = "") -> Parameters | None:
-        """The further columns, but one, where anything was logged in them; None if nothing was."""
+        """The further columns, except one, where anything was logged in them; None if nothing was."""
         names = [name for name in self.others if name != without]
         if not names or not self.evaluations.size:
             return None
@@ -116,7 +116,7 @@ class Logged:
 
 
 def sections(data: bytes) -> list[Section]:
-    """The runs of a data file; none if it holds numbers without column names."""
+    """The runs of a data file; none if it contains numbers without column names."""
     runs: list[Section] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         stripped = line.strip()
@@ -134,16 +134,16 @@ def sections(data: bytes) -> list[Section]:
 
 
 def logged(section: Section, label: str, report: Report) -> Logged:
-    """Read a section; lines that cannot be read are left out and reported.
+    """Read a section; unreadable lines are left out and reported.
 
     Raises:
-        ValueError: If it has no column of evaluations or of values.
+        ValueError: If it has no column of evaluations or no column of values.
     """
     at = _column(section.names, EVALUATIONS, "evaluations")
     value = _column(section.names, VALUES, "function values")
     wanted = {name: i for i, name in enumerate(section.names) if name not in RESERVED and not _POSITION.fullmatch(name)}
     if any(_FURTHER.fullmatch(name) for name in wanted):
-        wanted.setdefault("F1", value)  # two objectives: the first one of each row, beside the second
+        wanted.setdefault("F1", value)  # two objectives: the first one of each row, besides the second
     needed = 1 + max(i for i, name in enumerate(section.names) if not _POSITION.fullmatch(name))
     positions = [i for i, name in enumerate(section.names) if _POSITION.fullmatch(name)]
     current = _CURRENT.get(section.names[value], section.names[value])
@@ -182,7 +182,7 @@ def logged(section: Section, label: str, report: Report) -> Logged:
 
 
 def joined(parts: Sequence[Logged]) -> Logged:
-    """The rows of several data files of one run."""
+    """The combined rows of several data files of one run."""
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.others))

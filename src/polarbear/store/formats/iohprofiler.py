@@ -1,10 +1,10 @@
 """IOHprofiler's folders: a JSON file for each function, or an ``.info`` file in its first format.
 
-Values are raw function values, minimized: a maximization problem's signs are flipped. The optimum is not known. Logged
-attributes become the run's parameters; of positions that of the best value is read. Of two objectives the first is the
-value, and both are among the parameters, as ``F1`` and ``F2``.
+Values are raw function values, minimized: the signs of maximization problems are flipped. The optimum is unknown.
+Logged attributes become the run's parameters; of the positions, only that of the best value is read. With two
+objectives, the first is the value, and both are among the parameters, as ``F1`` and ``F2``.
 
-The data files round to ten decimals, but the JSON file gives each run's best value and its point exactly; they replace
+The data files round to ten decimals, but the JSON file gives each run's best value and its point exactly; these replace
 the rounded ones.
 """
 
@@ -27,15 +27,15 @@ from polarbear.store.formats.ioh_dat import Logged, Section, joined, logged, sec
 from polarbear.store.formats.parsed_run import ParsedRun, Reader, identified, trajectory, with_outcome
 
 OWN = "polarbear"
-"""The key under which `export` stores what the format has no place for."""
+"""The key under which `export` stores what the format cannot represent."""
 SECONDS = "seconds"
 _UNUSABLE = (TypeError, KeyError, ValueError, AttributeError, OverflowError)
-"""What is raised where a field is missing or of another type."""
+"""Exceptions raised if a field is missing or has another type."""
 _TRUE = {"t", "true", "1", "yes"}
 _FALSE = {"f", "false", "0", "no"}
 _ENDINGS = ("dat", "cdat", "tdat", "idat")
 _ROUNDING = 1.01
-"""Half units within which two printings of a number agree."""
+"""Tolerance, in half units of the last digit, for two printed forms of a number to agree."""
 BoolArray = NDArray[np.bool_]
 
 
@@ -45,12 +45,12 @@ class _ListedRun:
 
     Attributes:
         instance: The instance's number.
-        evaluations: Evaluations spent.
-        best_at: The evaluation that found the best value; 0 if it is not given.
-        best: The best value, exactly, as it was optimized; None if it is not given.
-        solution: Its point, or the nondominated points, if they are given.
+        evaluations: Number of evaluations spent.
+        best_at: The evaluation that found the best value; 0 if not given.
+        best: The exact best value, as it was optimized; None if not given.
+        solution: The point of the best value, or the nondominated points, if given.
         attributes: Numbers that were logged once.
-        own: What `export` adds.
+        own: The fields that `export` adds.
     """
 
     instance: str
@@ -63,13 +63,13 @@ class _ListedRun:
 
 
 class IohProfiler(Reader):
-    """Reads JSON files, and ``.info`` files of the first format."""
+    """Reader of JSON files, and of ``.info`` files in the first format."""
 
     name = "iohprofiler"
     endings = (".info", ".json")
 
     def claims(self, name: str, data: bytes) -> bool:
-        """Whether a file is one of IOHprofiler's index files, or was until it was damaged."""
+        """Whether a file is an index file of IOHprofiler, or was one until it was damaged."""
         if name.endswith(".json"):
             return b'"scenarios"' in data or b'"function_id"' in data
         return name.endswith(".info") and first_format(self._tree, name, data)
@@ -109,7 +109,7 @@ class IohProfiler(Reader):
     def _runs(
         self, label: str, content: Mapping[str, Any], dimension: int, runs: Sequence[Any]
     ) -> list[_ListedRun | None]:
-        """The listed runs, None in place of one that cannot be used."""
+        """The listed runs, with None in place of an unusable one."""
         remark = partial(self._report.remark, label)
         names: Any = content.get("run_attributes")
         attributes = [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
@@ -231,7 +231,7 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: _ListedRun, r
 
 
 def _best_point(rows: Logged, best_so_far: Trajectory, dimension: int) -> FloatArray | None:
-    """The point of the best value in the data files; None if they lack it, or some of its coordinates."""
+    """The point of the best value in the data files; None if they lack it or some of its coordinates."""
     point = rows.point(int(best_so_far.evaluations[-1])) if best_so_far.evaluations.size else None
     return point if point is not None and point.size == dimension else None
 
@@ -239,7 +239,7 @@ def _best_point(rows: Logged, best_so_far: Trajectory, dimension: int) -> FloatA
 def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> FloatArray:
     """Logged values with the exact best one; earlier ones that rounding put at or below it are moved above it.
 
-    A best value that the rows contradict is left out.
+    A best value that the rows contradict is ignored.
     """
     at = rows.evaluations
     here = np.flatnonzero(at == best_at)
@@ -248,7 +248,7 @@ def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> F
         return values
     exact = np.maximum(values, best)
     lower = (at < best_at) & (values <= best) & np.isfinite(values)
-    with np.errstate(over="ignore"):  # above the largest number is infinity
+    with np.errstate(over="ignore"):  # infinity follows the largest number
         exact[lower] = np.maximum(values[lower] + rows.half_units[lower], np.nextafter(best, np.inf))
     exact[here] = best
     return exact
@@ -262,14 +262,14 @@ def _agrees(listed: _ListedRun, rows: Logged) -> bool:
 
 
 def _compared(values: FloatArray, exact: float, half_units: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Which rounded values may be that of an exact number, and which are certainly below it."""
+    """Masks of the rounded values that may equal an exact number, and of those certainly below it."""
     slack = _ROUNDING * half_units
     with np.errstate(invalid="ignore", over="ignore"):  # infinite and huge values are near nothing
         return np.abs(values - exact) <= slack, values + slack < exact
 
 
 def _with_attributes(parameters: Parameters | None, attributes: Mapping[str, float], spent: int) -> Parameters | None:
-    """A run's parameters, with the numbers that were logged once added at its end."""
+    """A run's parameters, with the numbers that were logged once added at the end."""
     if not attributes or spent < 1:
         return parameters
     columns: dict[str, FloatArray] = {} if parameters is None else dict(parameters.values)
@@ -283,7 +283,7 @@ def _with_attributes(parameters: Parameters | None, attributes: Mapping[str, flo
 
 
 def _maximized(entry: Entry, runs: Sequence[Logged]) -> bool:
-    """Whether the problem was maximized: by its header, its suite, or its values."""
+    """Whether the problem was maximized, according to its header, its suite, or its values."""
     maximization = entry.get("maximization").lower()
     if maximization in _TRUE | _FALSE:
         return maximization in _TRUE
@@ -295,13 +295,13 @@ def _maximized(entry: Entry, runs: Sequence[Logged]) -> bool:
 
 
 def _listed_run(run: Any, attributes: Sequence[str], dimension: int, remark: Callable[[str], None]) -> _ListedRun:
-    """Check an entry of a list of runs; one of `_UNUSABLE` if a field is missing or of another type.
+    """Check an entry of a list of runs; raise one of `_UNUSABLE` if a field is missing or has another type.
 
     Args:
         run: The entry.
         attributes: Names of numbers that were logged once.
-        dimension: Number of variables, 0 if unknown.
-        remark: Called if the best point is invalid; the run is read without it.
+        dimension: Number of variables; 0 if unknown.
+        remark: A function called if the best point is invalid; the run is read without it.
     """
     best, own = _as_object(run.get("best")), _as_object(run.get(OWN))
     logged_once = {name: run.get(name) for name in attributes}
@@ -324,7 +324,7 @@ def _listed_run(run: Any, attributes: Sequence[str], dimension: int, remark: Cal
 
 
 def _points(values: Any, dimension: int, remark: Callable[[str], None]) -> FloatArray | None:
-    """A point, or points, from lists of numbers; None for an empty list, which runs without a point have."""
+    """A point or points from lists of numbers; None for an empty list, which runs without a point have."""
     if values is None or values == []:
         return None
     try:

@@ -1,7 +1,8 @@
-"""Nevergrad's CSV files: one row per experiment, with just the loss at the end of its budget.
+"""Nevergrad's CSV files: one row per experiment, with only the loss at the end of its budget.
 
-Each row is a run of its own whose only known value is that at its budget. The loss is that of the recommended point,
-without noise. Settings that make another problem of the same function are the instance, such as ``noise_level=0.2``.
+Each row is a separate run whose only known value is the one at its budget. The loss is the noise-free value of the
+recommended point. Settings that make it a different problem of the same function form the instance, such as
+``noise_level=0.2``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _DEFAULTS = {"", "0", "0.0", "1", "1.0", "none", "None", "nan", "False", "max"}
 
 
 class Nevergrad(Reader):
-    """Reads CSV files with the columns ``optimizer_name``, ``loss`` and ``budget``."""
+    """Reader of CSV files with the columns ``optimizer_name``, ``loss`` and ``budget``."""
 
     name = "nevergrad"
     endings = (".csv",)
@@ -31,7 +32,7 @@ class Nevergrad(Reader):
         return name.endswith((".csv", ".txt")) and set(columns_of(data)) >= _REQUIRED
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
-        """The runs of a file. A last row without the line feed that nevergrad writes may be cut, and is left out."""
+        """The runs of a file. A last row without the line feed that nevergrad writes may be cut off: it is left out."""
         label = self._tree.label(name)
         whole, _, last = data.rpartition(b"\n")
         if not whole:

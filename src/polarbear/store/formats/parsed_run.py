@@ -1,4 +1,4 @@
-"""What readers of formats have in common: how they are made, and runs before their repetitions are numbered."""
+"""The common base of the readers of formats, and runs before their repetitions are numbered."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.reports import Report
 
 MOST = 2**53
-"""Larger numbers of evaluations are damage: no computer makes as many, and float64 cannot tell them apart."""
+"""Larger numbers of evaluations indicate damage: no computer makes as many, and float64 cannot distinguish them."""
 LARGEST_DIMENSION = 10**9
 UNKNOWN_SUITE = "unknown_suite"
-"""The suite of data that name none; IOHexperimenter's name for it."""
+"""The suite of data that do not name one, by IOHexperimenter's name for it."""
 _SUITES = {"BBOB": "bbob", "PBO": "pbo"}
 """Suites that IOHexperimenter and IOHanalyzer spell differently."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode's control and format characters, halves of surrogate pairs, line and paragraph separators."""
+"""Unicode's control and format characters, surrogates, and line and paragraph separators."""
 _BELOW = 1e-6
-"""How far a value may lie below the optimum, relative to its size if above 1: rounding, and old data's digits."""
+"""Tolerance by which a value may lie below the optimum, relative to its size if above 1, due to rounding."""
 _OUTCOME: dict[str, tuple[type, float]] = {
     "evaluations": (int, MOST),
     "seconds": (float, sys.float_info.max),
@@ -51,7 +51,7 @@ _OUTCOME: dict[str, tuple[type, float]] = {
 
 
 class Reader:
-    """Base of the readers: made from the files at hand, and a report of what is skipped."""
+    """Base of the readers, constructed from a tree of files and a report of what is skipped."""
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self._tree, self._report = tree, report
@@ -64,8 +64,8 @@ class ParsedRun:
     Attributes:
         instance: The instance's name.
         algorithm: The algorithm's name in the data.
-        trajectory: Its best-so-far trajectory.
-        seed: Which repetition, if the format stores it; otherwise repetitions are counted in the order of the files.
+        trajectory: The run's best-so-far trajectory.
+        seed: The number of the repetition, if the format stores it; otherwise repetitions are counted in file order.
         target: As in `Run`.
         optimum: As in `Run`.
         parameters: As in `Run`.
@@ -90,7 +90,7 @@ class ParsedRun:
     identity: Instance | None = None
 
     def named(self, suite: str) -> ParsedRun:
-        """The run in this suite, if its own is unknown."""
+        """The run with the given suite, if its own is unknown."""
         problem = self.problem
         if problem.suite != UNKNOWN_SUITE:
             return self
@@ -103,16 +103,16 @@ class ParsedRun:
         return self.identity or Instance.parse(self.instance)
 
     def run(self, seed: int) -> Run:
-        """The run with this seed."""
+        """The run with the given seed."""
         others = self.target, self.optimum, self.parameters, self.solution, self.samples, self.identity
         return Run(RunKey(self.instance, self.algorithm, seed), self.trajectory, *others)
 
 
 def checked(run: ParsedRun) -> ParsedRun:
-    """The run, if everything in it is possible.
+    """The run, if everything in it is valid.
 
     Raises:
-        ValueError: If something is not; the message names it.
+        ValueError: If something is not valid; the message names it.
     """
     _require_plain(run.instance, "the instance")
     _require_plain(run.algorithm, "the algorithm")
@@ -145,9 +145,9 @@ def _require_plain(name: str, what: str) -> None:
 
 
 def number(parsed: Iterable[ParsedRun]) -> list[Run]:
-    """Name each run; repetitions of an algorithm on an instance get the seeds 0, 1, 2, … in the order given.
+    """Turn parsed runs into runs; repetitions of an algorithm on an instance get the seeds 0, 1, 2, … in order.
 
-    Seeds that a file stores are kept, and not given to others. Duplicates of a run count once.
+    Seeds that a file stores are kept and not given to others. Duplicates of a run count once.
 
     Raises:
         ValueError: If different runs have the same key.
@@ -176,7 +176,7 @@ def _numbered(group: Sequence[ParsedRun]) -> Iterable[Run]:
 
 
 def instance_name(suite: str, function: str, dimension: int, instance: str) -> str:
-    """The standard name of an instance, such as ``"bbob-f3-i1-d5"``, as `identified` gives it."""
+    """The standard name of an instance, such as ``"bbob-f3-i1-d5"``, as `identified` returns it."""
     return identified(suite, function, dimension, instance)[0]
 
 
@@ -184,10 +184,10 @@ def instance_name(suite: str, function: str, dimension: int, instance: str) -> s
 def identified(suite: str, function: str, dimension: int, instance: str) -> tuple[str, Instance]:
     """The standard name of an instance, which `Instance.parse` can parse, and the instance itself.
 
-    Hyphens within the parts of the name become underscores where they would be mistaken for separators.
+    Hyphens within parts of the name become underscores where they would be mistaken for separators.
 
     Raises:
-        ValueError: If the dimension is impossible.
+        ValueError: If the dimension is out of range.
     """
     if not 0 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(f"the dimension is {dimension}")
@@ -211,15 +211,15 @@ def trajectory(
     """The best-so-far trajectory of logged rows.
 
     Args:
-        evaluations: (n,) from 1, in any order.
+        evaluations: (n,) numbers of evaluations, from 1, in any order.
         values: (n,) the value at each, or the best until then; NaN and +inf count as nothing found.
-        spent: Evaluations spent in all, where known; at least the largest of `evaluations`.
-        target: If it is reached, the run ended because of it, and otherwise because of its budget: what would have
+        spent: Total number of evaluations spent, if known; at least the largest of `evaluations`.
+        target: If it is reached, the run ended because of it, and otherwise because of its budget, as what would have
             followed is unknown.
-        seconds: (n,) when, if known.
+        seconds: (n,) the time of each, if known.
 
     Raises:
-        ValueError: If `spent` or an evaluation is no count, or larger than can be counted.
+        ValueError: If `spent` or an evaluation is not a count, or is too large to be counted.
     """
     if not 0 <= spent <= MOST:
         raise ValueError(f"it spent {spent} evaluations, which is no count or more than can be counted")
@@ -241,12 +241,12 @@ def trajectory(
 
 
 def improving(values: FloatArray) -> NDArray[np.bool_]:
-    """Which values are lower than all before them."""
+    """(n,) whether each value is lower than all before it."""
     return values < np.concatenate(([np.inf], np.minimum.accumulate(values)))[:-1]
 
 
 def with_outcome(trajectory: Trajectory, fields: Mapping[str, Any]) -> Trajectory:
-    """A trajectory with the fields of its `Outcome` that a file stores; ValueError if a value is not possible."""
+    """A trajectory with the fields of its `Outcome` that a file stores; ValueError if a value is invalid."""
     stored: dict[str, Any] = {
         name: kind(fields[name])
         for name, kind in (("reason", Reason), *((name, kind) for name, (kind, _) in _OUTCOME.items()))

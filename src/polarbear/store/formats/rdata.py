@@ -1,11 +1,11 @@
 """R's ``.rds`` and ``.rda`` files with data sets of IOHanalyzer, as IOHdata stores them.
 
-A data set holds the runs of an algorithm on a function in a dimension, as two matrices with a column per run: ``FV``,
-the values at chosen evaluations, and ``RT``, the evaluations at which targets were hit. Where both were made from the
-same log, each holds every improvement; otherwise, as with COCO's ``.tdat`` and ``.dat``, they make one trajectory.
-Targets are the rows' names, which R prints with 15 digits: one that agrees so far with a value of ``FV`` is replaced by
-it, and others lose their last digits. Parameters are lost, and maximizers' signs are flipped: values are minimized.
-Nothing in the file is executed.
+A data set contains the runs of an algorithm on a function in a dimension, as two matrices with a column per run:
+``FV``, the values at selected evaluations, and ``RT``, the evaluations at which targets were hit. If both were made
+from the same log, each contains every improvement; otherwise, as with COCO's ``.tdat`` and ``.dat``, together they make
+one trajectory. Targets are the rows' names, which R prints with 15 digits: one that agrees with a value of ``FV`` to
+these digits is replaced by it, and others lose their last digits. Parameters are lost, and the signs of maximizers are
+flipped, so that values are minimized. Nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from polarbear.store.formats.reports import Limits, Report
 
 _MAGIC = (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n")
 _MAXIMIZED = {"IOHPROFILER", "TWO_COL"}
-"""Formats that IOHanalyzer treats as maximized where a data set does not say."""
+"""Formats that IOHanalyzer treats as maximized if a data set does not say."""
 _SAME = 1e-14
-"""Relative difference of a number and what R prints of it."""
+"""Relative difference between a number and its form as printed by R."""
 
 
 class RData(Reader):
-    """Reads R's files that hold data sets of IOHanalyzer."""
+    """Reader of R's files with data sets of IOHanalyzer."""
 
     name = "iohanalyzer"
     endings = (".rds", ".rda", ".rdata")
@@ -42,7 +42,7 @@ class RData(Reader):
         self._limits = limits
 
     def claims(self, name: str, data: bytes) -> bool:
-        """Whether a file is R's."""
+        """Whether a file is one of R's."""
         return name.lower().endswith(self.endings) or data.startswith(_MAGIC)
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
@@ -82,7 +82,7 @@ def _parsed(data: bytes) -> Any:
 
 
 def _datasets(node: Any, suite: str) -> Iterator[tuple[Any, str]]:
-    """The data sets in an object, or in all of a file, and the suite of the lists they are in."""
+    """The data sets in an object, or in a whole file, and the suites of the lists that they are in."""
     attributes = _attributes(node)
     suite = _text(attributes.get("suite")) or suite
     if "DataSet" in _texts(attributes.get("class")):
@@ -101,7 +101,7 @@ def _runs(dataset: Any, suite: str) -> Iterator[ParsedRun]:
         values, targets = -values, -targets
     function, dimension = _text(about.get("funcId")), int(_numbers(about.get("DIM"))[0])
     algorithm = _text(about.get("algId"))
-    if layout == "NEVERGRAD":  # each value is that of an experiment of its own
+    if layout == "NEVERGRAD":  # each value is that of a separate experiment
         instance, identity = identified("nevergrad", function, dimension, "1")
         for budget, losses in zip(names, values.T, strict=True):
             for loss in losses[~np.isnan(losses)]:
@@ -136,7 +136,7 @@ def _trajectories(
     spent: FloatArray,
     target: float | None,
 ) -> Iterator[Trajectory]:
-    """The runs of both matrices; `spent` holds the evaluations of each run, of all, or none if unknown."""
+    """The runs of both matrices; `spent` has the evaluations of each run, one number for all, or none if unknown."""
     count = max(len(values), len(hits))
     if len(values) and len(hits) and len(values) != len(hits):
         raise ValueError(f"FV holds {len(values)} runs, and RT {len(hits)}")
@@ -147,7 +147,7 @@ def _trajectories(
         values if len(values) else np.empty((count, 0)), hits if len(hits) else np.empty((count, 0)), ends, strict=True
     ):
         improves, reached = improving(np.where(np.isnan(logged), np.inf, logged)), ~np.isnan(hit)
-        at = np.minimum(names[improves], end if known else np.inf)  # behind a run's end its last value is repeated
+        at = np.minimum(names[improves], end if known else np.inf)  # beyond a run's end, its last value is repeated
         yield trajectory(
             _counts(np.concatenate([at, hit[reached]])),
             np.concatenate([logged[improves], exact[reached]]),
@@ -157,7 +157,7 @@ def _trajectories(
 
 
 def _snapped(targets: FloatArray, exact: FloatArray) -> FloatArray:
-    """Targets, of which R has printed 15 digits, as the exact values they were printed from where these are known."""
+    """Targets, printed by R with 15 digits, replaced by the exact values where these are known."""
     if not exact.size:
         return targets
     above = np.clip(np.searchsorted(exact, targets), 1, exact.size) - 1
@@ -175,7 +175,7 @@ def _suite(suite: str, layout: str, function: str) -> str:
 
 
 def _matrix(node: Any) -> tuple[FloatArray, FloatArray]:
-    """A matrix's rows, which are named by numbers, and its columns, (columns, rows); both empty if there is none."""
+    """The numbers that name a matrix's rows, and its columns, (columns, rows); both empty if there is no matrix."""
     if node is None or _kind(node) not in {"INT", "REAL"}:
         return np.empty(0), np.empty((0, 0))
     attributes = _attributes(node)
@@ -199,7 +199,7 @@ def _kind(node: Any) -> str:
 
 
 def _items(node: Any) -> Iterator[tuple[str, Any]]:
-    """The elements of a list with their names, and of a linked list with their tags."""
+    """The elements of a list with their names, or of a linked list with their tags."""
     if _kind(node) == "VEC":
         names = _texts(_attributes(node).get("names"))
         yield from zip(names or [""] * len(node.value), node.value, strict=True)
@@ -221,7 +221,7 @@ def _attributes(node: Any) -> Mapping[str, Any]:
 
 
 def _texts(node: Any) -> Sequence[str]:
-    """Texts, or numbers as R would print them."""
+    """Strings, or numbers as R would print them."""
     if node is None:
         return []
     if _kind(node) == "STR":
@@ -243,7 +243,7 @@ def _decoded(char: Any) -> str:
 
 
 def _numbers(node: Any) -> FloatArray:
-    """Numbers, NaN where R has none."""
+    """The numbers of an object, NaN where R has none."""
     if node is None or _kind(node) not in {"INT", "REAL", "LGL"}:
         return np.empty(0)
     return np.ma.filled(np.ma.asarray(node.value).astype(np.float64), np.nan)

@@ -1,7 +1,7 @@
-"""The process that reads other people's data, within the limits it is given.
+"""The process that reads other tools' data, within the limits it is given.
 
 It answers each task with messages: what it is reading ("at"), its progress ("progress"), some packed runs ("runs"), and
-at last "done" or "error". When a limit is exceeded, the kernel ends it. Runs are sent as a few arrays and lists, which
+finally "done" or "error". When a limit is exceeded, the kernel ends it. Runs are sent as a few arrays and lists, which
 takes a fraction of the time of pickling the runs; neither side needs polars, which does not work in a forked process.
 """
 
@@ -28,21 +28,21 @@ from polarbear.store.formats.reports import Limits, Reading, Report
 _IDLE_SECONDS = 60.0
 """Seconds after which an idle process ends."""
 _BATCH = 5_000
-"""Runs in one message."""
+"""Number of runs in one message."""
 _TRAJECTORY = ("evaluations", "seconds", "values")
 _OUTCOME = ("reason", "evaluations", "seconds", "message", "traceback", "invalid_evaluations")
 
 
 def main(connection: int) -> None:
-    """Answer tasks until no more come.
+    """Answer tasks until there are no more.
 
     Args:
-        connection: The descriptor of the connection to the process that asks.
+        connection: The file descriptor of the connection to the requesting process.
     """
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    gc.disable()  # runs hold no cycles, and searching for them takes a third of the time
+    gc.disable()  # runs contain no cycles, and searching for them takes a third of the time
     with Connection(connection) as driver, suppress(EOFError, ConnectionError):
         while driver.poll(_IDLE_SECONDS):
             what, path, how, limits, folder = pickle.loads(driver.recv_bytes())
@@ -55,14 +55,14 @@ def main(connection: int) -> None:
                 raise
             except MemoryError:
                 answer = "error", [["ArchiveRefused"], f"{path}: {limits.too_large()}"]
-            except Exception as error:  # noqa: BLE001 - it is raised in the process that asked
+            except Exception as error:  # noqa: BLE001 - it is raised in the requesting process
                 answer = "error", [[kind.__name__ for kind in type(error).__mro__], str(error)]
             signal.setitimer(signal.ITIMER_REAL, 0)
             driver.send_bytes(pickle.dumps(answer, protocol=5))
 
 
 class _Driver:
-    """The process that asks, as a task sees it: every message to it begins a new step with a time limit of its own."""
+    """The requesting process as seen by a task: every message to it begins a new step with its own time limit."""
 
     def __init__(self, connection: Connection, seconds: float) -> None:
         self._connection = connection
@@ -71,7 +71,7 @@ class _Driver:
     def say(self, kind: str, content: Any) -> None:
         """Send a message."""
         self._connection.send_bytes(pickle.dumps((kind, content), protocol=5))
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)  # SIGALRM, which nothing handles, ends the process
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)  # SIGALRM, which is not handled, ends the process
 
 
 def _read(driver: _Driver, path: str, options: Options) -> Reading:
@@ -93,7 +93,7 @@ _ANSWERS = {"read": _read, "reference": _read_reference}
 
 
 def pack(runs: Sequence[Run]) -> dict[str, Any]:
-    """One or more runs as plain values and arrays that hold one run after the other."""
+    """One or more runs as plain values and arrays, in which one run follows another."""
     trajectories = [run.trajectory for run in runs]
     return {
         "keys": [(run.key.instance, run.key.algorithm, run.key.seed) for run in runs],
@@ -122,10 +122,10 @@ def unpack(packed: dict[str, Any]) -> list[Run]:
 
 
 def _limit_memory(beyond: int) -> None:
-    """Bound the address space by what is used now and so many bytes."""
+    """Limit the address space to the current use plus a number of bytes."""
     import resource
 
-    used = 0  # where the system does not tell
+    used = 0  # if the system does not report it
     with suppress(OSError):
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     _, most = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""Read the data at a path; formats are recognized by the content of files."""
+"""Reading of the data at a path; formats are recognized by the content of files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ SUPPORTED = (
 UNFORESEEN = "reading it ended in an unforeseen fault, please report it"
 _TABLES = (".csv", ".tsv")
 _DATA_LINE = re.compile(rb"\A#|^\s*(?:[-+]?\d[\d.eE+-]*\s+){3}[-+]?\d", re.MULTILINE)
-"""A header or a line of data, in a file that no format claims."""
+"""Pattern of a header or a line of data, in a file that no format claims."""
 _BEGINNING = 4096
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _DATA = (".dat", ".tdat", ".cdat")
 _NAMED = 5
-"""How many kinds of files an error names."""
+"""Number of kinds of files that an error lists."""
 
 
 class Format(Protocol):
-    """Reads the files of one format in a tree; a class made from a `Tree` and a `Report`.
+    """A reader of the files of one format in a tree; a class constructed from a `Tree` and a `Report`.
 
     Attributes:
-        name: The format, as users call it.
+        name: The format's name for users.
     """
 
     name: str
@@ -56,25 +56,25 @@ class Format(Protocol):
         ...
 
     def claims(self, name: str, data: bytes) -> bool:
-        """Whether a file is of this format."""
+        """Whether a file is in this format."""
         ...
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
-        """The runs of a file, and of the files it refers to. What cannot be read is reported."""
+        """The runs of a file, and of the files it refers to. Whatever cannot be read is reported."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to read.
+    """Options of reading.
 
     Attributes:
-        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ.
-        maximize: For CSV and Parquet: whether values are to be maximized.
-        limits: What reading may consume.
-        suite: The suite of data that name none; empty for `parsed_run.UNKNOWN_SUITE`.
-        optimum: Returns the lowest raw value on an instance, None if unknown.
-        avoid: Files and archives not to read, by their labels, and why.
+        columns: For CSV and Parquet, the file's columns by polarbear's names, where they differ.
+        maximize: For CSV and Parquet, whether values are to be maximized.
+        limits: Limits on the resources for reading.
+        suite: The suite of data that do not name one; empty for `parsed_run.UNKNOWN_SUITE`.
+        optimum: A function that returns the lowest raw value on an instance, None if unknown.
+        avoid: Files and archives not to read, by their labels, with the reasons.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -89,14 +89,14 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
     """Read a file, a folder or an archive within this process.
 
     Args:
-        path: What to read.
-        options: How to read. Limits on time and memory are those of the process; `supervision.read` sets them.
-        report: Collects what is skipped, and reports progress.
+        path: The path to read.
+        options: The options. Limits on time and memory are those of the process; `supervision.read` sets them.
+        report: The report that collects what is skipped and passes on progress.
 
     Raises:
         FileNotFoundError: If there is nothing.
-        ArchiveRefused: If it asks for too much.
-        ValueError: If nothing is of a known format, or two archives hold different runs of one key.
+        ArchiveRefused: If it exceeds the limits.
+        ValueError: If nothing is in a known format, or two archives contain different runs with the same key.
     """
     report = report or Report()
     data = _Data(options, report)
@@ -110,7 +110,7 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
 
 
 def by_key(run: Run) -> tuple[object, ...]:
-    """Sorts runs as people do: by instance, algorithm and seed, numbers within names by their size."""
+    """The sort key of a run: instance, algorithm and seed, with numbers within names sorted by size."""
     return natural(run.key.instance), natural(run.key.algorithm), run.key.seed
 
 
@@ -126,14 +126,14 @@ class _Data:
         self._sources: dict[RunKey, str] = {}
 
     def summary(self) -> str:
-        """The kinds of files that are there."""
+        """A summary of the kinds of files found."""
         if not self._endings:
             return "it is empty"
         kinds = [f"{count} {ending or 'without ending'}" for ending, count in self._endings.most_common(_NAMED)]
         return f"it holds {', '.join(kinds)}{' and others' if len(self._endings) > _NAMED else ''} files"
 
     def open(self, path: Path) -> Tree:
-        """The files at a path; errors as for `open_tree`."""
+        """The files at a path; raises as `open_tree`."""
         if str(path) in self._options.avoid:
             raise ArchiveRefused(f"{path}: {self._options.avoid[str(path)]}")
         return open_tree(path, self._options.limits, self._report)
@@ -204,7 +204,7 @@ class _Data:
                 report.skip(label, "it is nested too deeply to be read")
             except (OSError, ValueError, ExtraMissing) as error:
                 report.skip(label, str(error))
-            except BaseException as error:  # a panic of polars is no Exception
+            except BaseException as error:  # a panic of polars is not an Exception
                 if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
                     raise
                 report.skip(label, f"{UNFORESEEN}: {type(error).__name__}: {error}")
@@ -219,7 +219,7 @@ class _Data:
             self.unread.append(tree.label(name))
 
     def _completed(self, run: ParsedRun) -> ParsedRun:
-        """The run with the suite and the optimum that its data lack; ValueError if it is not possible."""
+        """The run with the suite and optimum that its data lack; ValueError if it is invalid."""
         suite, optimum = self._options.suite, self._options.optimum
         if suite:
             run = run.named(suite)

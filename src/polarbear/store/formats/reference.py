@@ -1,7 +1,7 @@
-"""COCO's reference algorithms, such as the best algorithms of 2009: expected runtimes per target, no runs.
+"""COCO's reference algorithms, such as the best algorithms of 2009: expected runtimes per target instead of runs.
 
-Their archives have ``.info`` files as others, with the instance 0, but the rows of their data files are a target and
-the lowest expected runtime that any of the algorithms combined needed for it; newer ones add which one that was, and
+Their archives have ``.info`` files like others, with the instance 0, but the rows of their data files contain a target
+and the lowest expected runtime of any of the combined algorithms for it; newer ones add which algorithm that was, and
 in how many of its runs it hit the target.
 """
 
@@ -21,11 +21,11 @@ from polarbear.store.formats.info import Entry, entries
 from polarbear.store.formats.reports import Limits, Report
 
 _WITH_ALGORITHM = 6
-"""Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""
+"""Number of columns if a row names its algorithm: runtime, twice the target, algorithm, successes, runs."""
 
 
 def read_reference(path: str | Path, limits: Limits) -> dict[tuple[str, int], Reference]:
-    """Read an archive or folder of a reference algorithm within this process, as `supervision.read_reference` does."""
+    """Read an archive or folder of a reference algorithm within this process; see `supervision.read_reference`."""
     report = Report()
     references: dict[tuple[str, int], Reference] = {}
     with closing(open_tree(Path(path), limits, report)) as tree:

@@ -1,4 +1,4 @@
-"""What reading may consume, what was read, what was not and why."""
+"""The limits on reading, and reports of what was read, what was not, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polarbear.records import Run
 
 Progress = Callable[[str, int, int], None]
-"""Called before each file with its name, how many came before it, and how many there are in its folder or archive."""
+"""A function called before each file with its name, the number of files before it, and their total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,10 @@ class Skipped:
     """Something that could not be read, or was read only in part.
 
     Attributes:
-        path: The file; within an archive the archive's path, a colon, and the file's path in it.
-        line: The line, from 1, or None where the whole file or archive is meant.
-        why: What is wrong, and what was kept of it.
-        kept: Whether it was read nevertheless, and this is only a remark.
+        path: The file; within an archive, the archive's path, a colon, and the file's path in it.
+        line: The line number, from 1; None if the whole file or archive is meant.
+        why: What is wrong, and what was kept.
+        kept: Whether it was read nevertheless, so that this is only a remark.
     """
 
     path: str
@@ -37,9 +37,9 @@ class Reading:
     """The outcome of reading a file, folder or archive.
 
     Attributes:
-        runs: All that is sound, sorted by instance, algorithm and seed.
-        skipped: What is not, and remarks about what is.
-        formats: The formats the runs were found in.
+        runs: All valid runs, sorted by instance, algorithm and seed.
+        skipped: What is not valid, and remarks on what is.
+        formats: The formats in which the runs were found.
     """
 
     runs: tuple[Run, ...]
@@ -52,22 +52,22 @@ class IncompleteData(UserWarning):
 
 
 class ArchiveRefused(ValueError):  # noqa: N818 - says what is the case
-    """A path asks for what no benchmark data need: paths out of its folder, links, devices, decompression bombs."""
+    """A path contains what no benchmark data need: paths that leave its folder, links, devices, decompression bombs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading a file, folder or archive may consume before it is refused.
+    """Limits on the resources for reading a file, folder or archive.
 
     Attributes:
-        total: Decompressed bytes of an archive.
-        ratio: Decompressed over compressed bytes, checked once `unsuspicious` bytes are exceeded.
-        unsuspicious: Bytes that may be decompressed at any ratio.
-        files: Number of files.
-        seconds: Seconds for each file that lists runs, with the data files it names; and for each MiB that is
-            decompressed. Not on Windows.
-        memory: Bytes of address space the reading process may use beyond those it starts with. Not on Windows; macOS
-            does not enforce it.
+        total: Maximum number of decompressed bytes of an archive.
+        ratio: Maximum ratio of decompressed to compressed bytes, checked once `unsuspicious` bytes are exceeded.
+        unsuspicious: Number of bytes that may be decompressed at any ratio.
+        files: Maximum number of files.
+        seconds: Maximum number of seconds for each file that lists runs, including the data files it names, and for
+            each MiB that is decompressed. Not available on Windows.
+        memory: Bytes of address space that the reading process may use beyond those it starts with. Not available on
+            Windows; macOS does not enforce it.
     """
 
     total: int = 16 << 30
@@ -110,11 +110,11 @@ class Limits:
 
 
 class Report:
-    """Collects what is skipped, and reports progress to the caller.
+    """Collects what is skipped and reports progress to the caller.
 
     Args:
-        progress: Called before each file that lists runs.
-        entering: Called with the path read next, at every step that may take long.
+        progress: A function called before each file that lists runs.
+        entering: A function called with the path read next, at every step that may take long.
     """
 
     def __init__(self, progress: Progress | None = None, entering: Callable[[str], None] | None = None) -> None:
@@ -123,11 +123,11 @@ class Report:
         self._entering = entering
 
     def skip(self, path: str, why: str, line: int | None = None) -> None:
-        """Note that something was left out, wholly or in part, or is doubtful."""
+        """Record that something was left out, wholly or in part, or is doubtful."""
         self.skipped.append(Skipped(printable(path), line, printable(why)))
 
     def remark(self, path: str, why: str, line: int | None = None) -> None:
-        """Note a doubt about something that was read."""
+        """Record a doubt about something that was read."""
         self.skipped.append(Skipped(path, line, why, kept=True))
 
     def begin(self, path: str, number: int, total: int) -> None:
@@ -137,13 +137,13 @@ class Report:
             self._progress(printable(path), number, total)
 
     def enter(self, path: str) -> None:
-        """Announce what is about to be read, or that reading it goes on."""
+        """Announce what is about to be read, or that reading it continues."""
         if self._entering is not None:
             self._entering(path)
 
 
 def printable(text: str) -> str:
-    """Text that a terminal can show: characters that would change or hide other text become escape sequences."""
+    """Text safe for terminals: characters that would change or hide other text become escape sequences."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )

@@ -1,9 +1,9 @@
-"""Text files of the Stochastic Optimisation Software (SOS): one run a file.
+"""Text files of the Stochastic Optimisation Software (SOS), one run per file.
 
-The first line holds pairs of names and values after a ``#``, such as ``# function 0 dim 30 max_evals 300000``. Every
-other line is a point that entered the population: its number, its ancestor, its value, the evaluation that
-found it, the number of the point it replaced, and its ``dim`` coordinates. The algorithm's name is the file's name up
-to its last ``D``, after which the dimension stands. Values are minimized.
+The first line contains pairs of names and values after a ``#``, such as ``# function 0 dim 30 max_evals 300000``. Every
+other line is a point that entered the population: its number, its ancestor, its value, the evaluation that found it,
+the number of the point it replaced, and its ``dim`` coordinates. The algorithm's name is the file's name up to its last
+``D``, which is followed by the dimension. Values are minimized.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from polarbear.store.formats.reports import Report
 
 SUITE = "SOS"
 _DIMENSION = 30
-"""What the platform's own analyses assume where the header gives no dimension."""
+"""The dimension that the platform's own analyses assume if the header gives none."""
 _AFTER_VALUE = 3
-"""Columns from the value to the last one before the coordinates: the value, the evaluation, the replaced point."""
+"""Number of columns from the value to the coordinates: the value, the evaluation, and the replaced point."""
 
 
 class Sos(Reader):
-    """Reads the text files of SOS. Its files of corrections, which hold no runs, are ignored."""
+    """Reader of the text files of SOS. Its files of corrections, which contain no runs, are ignored."""
 
     name = "sos"
     endings = (".txt",)
 
     def claims(self, name: str, data: bytes) -> bool:
-        """Whether a text file begins like one of SOS."""
+        """Whether a text file begins like those of SOS."""
         words = data[:4096].split(b"\n", 1)[0].split()
         return name.endswith(".txt") and words[:1] == [b"#"] and b"function" in words
 

@@ -1,6 +1,6 @@
-"""Reading in a process of its own, which the system ends when it takes too long or too much memory.
+"""Reading in a separate process, which the system ends if it takes too long or too much memory.
 
-Other people's data may be damaged or hostile in ways that no reader foresees. So they are read by a process
+Data of other tools may be damaged or hostile in ways that no reader foresees. They are therefore read by a process
 (`reader_process`) under the kernel's limits on time and memory. If it dies, the current file is given up and reported,
 and another process reads the rest. A process that has answered is kept for the next path.
 """
@@ -33,7 +33,7 @@ from polarbear.store.formats.reports import ArchiveRefused, Limits, Progress, Re
 
 Take = Callable[[str, Any], None]
 POSSIBLE = os.name == "posix"
-"""Whether the system can limit a process; where it cannot, data are read in this one, without limits."""
+"""Whether the system can limit a process; if not, data are read in this process, without limits."""
 _BOOT = (
     "import sys; connection, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
     "from polarbear.store.formats.reader_process import main; main(int(connection))"
@@ -46,23 +46,23 @@ _ENVIRONMENT = {
     "POLARS_MAX_THREADS": str(min(4, os.cpu_count() or 1)),
     "MALLOC_ARENA_MAX": "2",
 }
-"""Few threads: each reserves address space, which is what is limited."""
+"""Few threads, as each reserves address space, which is limited."""
 _MOMENT = 2.0
-"""Seconds within which a process whose connection has closed is known to have ended."""
+"""Seconds within which a process whose connection has closed must end."""
 _NAP = 0.1
-"""Seconds at most without looking whether this thread is interrupted."""
+"""Maximum number of seconds between checks for an interrupt."""
 _ERRORS: dict[str, type[Exception]] = {
     error.__name__: error for error in (ArchiveRefused, ExtraMissing, FileNotFoundError, OSError, ValueError)
 }
 
 
 def read(path: str | Path, options: Options, progress: Progress | None = None) -> Reading:
-    """Read a file, a folder or an archive in a process with limits; `polarbear.store.read_checked` for other data.
+    """Read a file, folder or archive in a process with limits; `polarbear.store.read_checked` for other tools' data.
 
     Raises:
         FileNotFoundError: If there is nothing.
-        ArchiveRefused: If it asks for too much: of the limits on archives, of time or of memory.
-        ValueError: If nothing is of a known format, or two archives hold different runs of one key.
+        ArchiveRefused: If it exceeds the limits on archives, time or memory.
+        ValueError: If nothing is in a known format, or two archives contain different runs with the same key.
     """
     if not POSSIBLE:
         return read_data(path, options, Report(progress))
@@ -90,16 +90,16 @@ def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tu
     """Read an archive or folder of a reference algorithm.
 
     Args:
-        path: Where it lies.
-        limits: What reading may consume.
+        path: The archive or folder.
+        limits: Limits on the resources for reading.
 
     Returns:
         The expected runtimes for each function, as in `Instance.function`, and dimension.
 
     Raises:
         FileNotFoundError: If there is nothing.
-        ArchiveRefused: If it asks for too much: of the limits on archives, of time or of memory.
-        ValueError: If it holds no reference algorithm, or is damaged; the message names the file and line.
+        ArchiveRefused: If it exceeds the limits on archives, time or memory.
+        ValueError: If it contains no reference algorithm or is damaged; the message names the file and line.
     """
     limits = limits or Limits()
     if not POSSIBLE:
@@ -111,10 +111,10 @@ def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tu
 
 
 def _ask(what: str, path: str | Path, how: object, limits: Limits, take: Take | None = None) -> Any:
-    """Let a process read something, and return its answer.
+    """Let a reading process execute a task, and return its answer.
 
     Raises:
-        _Died: If it ends before it answers.
+        _Died: If the process ends before it answers.
     """
     folder = None if Path(path).is_absolute() else os.getcwd()  # noqa: PTH109 - as text
     task = cloudpickle.dumps((what, str(path), how, limits, folder))
@@ -134,7 +134,7 @@ def _ask(what: str, path: str | Path, how: object, limits: Limits, take: Take | 
 
 @contextmanager
 def _no_search_for_cycles() -> Generator[None]:
-    """Pause the garbage collector: among many new objects that hold no cycles it takes most of the time."""
+    """Pause the garbage collector, which takes most of the time with many new objects without cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -148,7 +148,7 @@ class _Died(Exception):  # noqa: N818 - says what is the case
     """The process ended before it answered.
 
     Attributes:
-        at: The label of what it was reading; empty if it had not begun.
+        at: The label of what it was reading; empty if it had not started.
     """
 
     def __init__(self, at: str, status: int, stderr: str) -> None:
@@ -156,7 +156,7 @@ class _Died(Exception):  # noqa: N818 - says what is the case
         self.at, self._status, self._stderr = at, status, stderr
 
     def why(self, limits: Limits) -> str:
-        """How it ended, in words."""
+        """A description of how it ended."""
         if self._status == -signal.SIGALRM:
             return limits.too_long()
         if self._status == -signal.SIGABRT or "MemoryError" in self._stderr:
@@ -165,10 +165,10 @@ class _Died(Exception):  # noqa: N818 - says what is the case
 
 
 class _Reader:
-    """A process that reads.
+    """A process that reads data.
 
     Attributes:
-        answered: Whether it has done so before.
+        answered: Whether it has answered before.
     """
 
     def __init__(self) -> None:
@@ -189,21 +189,21 @@ class _Reader:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def ask(self, task: bytes, take: Take | None) -> tuple[str, Any]:
-        """Give it a task, and return its answer: "done" or "error", and the content.
+        """Send a task to the process and return its answer: "done" or "error", and the content.
 
         Raises:
-            _Died: If it ends before.
+            _Died: If the process ends before it answers.
         """
         at = ""
         try:
             self._connection.send_bytes(task)
             while True:
                 while not self._connection.poll(_NAP):
-                    pass  # awake now and then, so that who has asked can be interrupted
+                    pass  # wakes regularly, so that the caller can be interrupted
                 with _no_search_for_cycles():
                     kind, content = pickle.loads(self._connection.recv_bytes())
                 if kind == "at":
@@ -217,7 +217,7 @@ class _Reader:
             raise _Died(at, self._status(), self._last_words()) from error
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._connection.close()
@@ -237,12 +237,12 @@ class _Reader:
 
 
 _idle: dict[int, list[_Reader]] = {}
-"""Processes that wait for a task, by the id of the process that started them: a fork has none."""
+"""Idle processes by the id of the process that started them, so that a fork has none."""
 
 
 @contextmanager
 def _reader() -> Generator[_Reader]:
-    """A process that reads, reused if one is idle. It becomes idle again unless something is raised."""
+    """A reading process, an idle one if there is any. It becomes idle again unless an exception is raised."""
     waiting = _idle.setdefault(os.getpid(), [])
     reader = waiting.pop() if waiting else _Reader()
     try:

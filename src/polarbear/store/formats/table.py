@@ -27,7 +27,7 @@ KEY = ("algorithm", "instance", "seed")
 RUN = ("target", "optimum", "reason", "evaluations_spent", "seconds_spent", "message", "invalid_evaluations")
 PROBLEM = ("suite", "function", "dimension")
 COLUMNS = (*KEY, *PROBLEM, *RUN, *ROW)
-"""All columns that are read, in polarbear's names."""
+"""All columns that are read, by polarbear's names."""
 REQUIRED = ("evaluations", "value")
 _INTEGERS = ("evaluations", "evaluations_spent", "seed", "dimension", "invalid_evaluations")
 _FLOATS = ("value", "seconds", "seconds_spent", "target", "optimum")
@@ -36,18 +36,18 @@ _OPTIONAL = ("target", "optimum", "seconds_spent")
 _ALWAYS = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
 _MAGIC = b"PAR1"
 _Arrays = tuple[NDArray[Any], ...]
-"""Evaluations, seconds and values."""
+"""Arrays of evaluations, seconds and values."""
 _BLOCK = 1_000
-"""How many trajectories are built at once."""
+"""Number of trajectories built at once."""
 
 
 class Tables(Reader):
-    """Reads CSV and Parquet files.
+    """Reader of CSV and Parquet files.
 
     Args:
-        tree: Where they lie.
-        report: Collects what is skipped.
-        columns: For names in `COLUMNS` the file's columns, where they differ.
+        tree: The tree of files.
+        report: The report that collects what is skipped.
+        columns: The file's columns by names in `COLUMNS`, where they differ.
         maximize: Whether values are to be maximized; their signs are flipped.
 
     Raises:
@@ -93,7 +93,7 @@ class Tables(Reader):
             unusable.end()
             if tables:
                 about, improvements = _best_so_far(pl.concat(tables), maximize=self._maximize)
-                del tables  # which takes much memory
+                del tables  # it takes much memory
                 yield from _runs(about, improvements, label, stem, self._report)
         except (pl.exceptions.PolarsError, OSError) as error:
             kind = "Parquet" if _is_parquet(name, data) else "CSV"
@@ -148,7 +148,7 @@ def _renamed(frame: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _typed(frame: pl.DataFrame, stem: str, unusable: UnusableLines) -> pl.DataFrame:
-    """The known columns as numbers and text, without rows whose numbers cannot be."""
+    """The known columns as numbers and text, without rows whose numbers cannot be parsed."""
     import polars as pl
 
     known = [name for name in COLUMNS if name in frame.columns]
@@ -187,7 +187,7 @@ def _is_filled(column: pl.Expr) -> pl.Expr:
 
 
 def _whole(column: pl.Expr) -> pl.Expr:
-    """A column as whole numbers; null where they are not."""
+    """A column as integers; null where a value is not one."""
     import polars as pl
 
     number = column.cast(pl.Float64, strict=False)
@@ -198,13 +198,13 @@ def _whole(column: pl.Expr) -> pl.Expr:
 
 
 def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, report: Report) -> Iterator[ParsedRun]:
-    """The runs of a table, in the order in which they begin, from the results of `_best_so_far`."""
+    """The runs of a table in the order in which they begin, from the results of `_best_so_far`."""
     unusable, short = UnusableLines(label, report), list[tuple[int, str]]()
     for block in about.iter_slices(_BLOCK):
         rows = block.to_dicts()
         try:
             trajectories = _trajectories(rows, improvements)
-        except ValueError:  # one of them is impossible, and is named below
+        except ValueError:  # one of them is invalid, and is named below
             trajectories = [None] * len(rows)
         for row, trajectory in zip(rows, trajectories, strict=True):
             try:
@@ -224,7 +224,7 @@ def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, rep
 
 
 def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, _Arrays]:
-    """The first row of each run with summaries of its rows; and the improvements of one run after the other.
+    """The first row of each run with summaries of its rows, and the improvements of all runs in sequence.
 
     Rows may come in any order. NaN and +inf count as nothing found.
     """
@@ -260,7 +260,7 @@ def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, 
 
 
 def _trajectories(rows: Sequence[Mapping[str, Any]], improvements: _Arrays) -> list[Trajectory]:
-    """The trajectories of successive runs, with the outcomes that rows give; ValueError if one is impossible."""
+    """The trajectories of successive runs, with the outcomes given in the rows; ValueError if one is invalid."""
     part = slice(rows[0]["end"] - rows[0]["improvements"], rows[-1]["end"])
     evaluations, seconds, values = (array[part] for array in improvements)
     sizes = np.array([row["improvements"] for row in rows])
@@ -283,7 +283,7 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
 
 
 def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _Arrays, stem: str) -> ParsedRun:
-    """A run; ValueError if it is not possible."""
+    """A run; ValueError if it is invalid."""
     instance, identity, function = row.get("instance"), None, row.get("function")
     if function is not None:
         suite, dimension = row.get("suite") or "", row.get("dimension") or 0

@@ -1,10 +1,10 @@
-"""Runs as COCO's folders, laid out as its experiments write them since 2019, bi-objective ones since 2016.
+"""Export of runs as COCO's folders, in the layout of its experiments since 2019, for two objectives since 2016.
 
-COCO's data are precisions: a run's values minus its optimum; for two objectives its indicator, whose optimum is 0. Of
-a run they hold the trajectory and the evaluations spent. The ``.dat`` files hold every improvement, not only those that
-hit one of COCO's targets, and the ``.tdat`` files the end of each run as well. With constraints, evaluations are those
-of the function and of the constraints; all before the first value are written as of constraints, the others as of the
-function, since only their sum is known.
+COCO's data are precisions, a run's values minus its optimum, or for two objectives its indicator, whose optimum is 0.
+Of a run they contain the trajectory and the evaluations spent. The ``.dat`` files contain every improvement, not only
+those that hit one of COCO's targets, and the ``.tdat`` files the end of each run as well. With constraints, evaluations
+are those of the function and of the constraints; all before the first value are written as evaluations of constraints,
+and the others as evaluations of the function, since only their sum is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polarbear.store.formats.write_iohprofiler import distinct
 
 Member = tuple[Instance, Run]
 _LONGEST = 80
-"""Characters of a message that are quoted."""
+"""Maximum number of characters quoted from a message."""
 _HEADER = (
     "% f evaluations | g evaluations | best noise-free fitness - Fopt ({optimum!r}) + sum g_i+ | measured fitness | "
     "best measured fitness or single-digit g-values | x1 | x2...\n"
@@ -36,8 +36,8 @@ def write(runs: Sequence[Run], path: Path) -> None:
     """Write one folder per algorithm into `path`.
 
     Raises:
-        ValueError: If a run's instance is not named as COCO names them, its optimum is not known, or the value of its
-            first evaluation is not; see `writable`.
+        ValueError: If a run's instance is not named as in COCO, its optimum is unknown, or the value of its first
+            evaluation is; see `writable`.
     """
     groups: defaultdict[tuple[str, str], list[Member]] = defaultdict(list)
     for run in runs:
@@ -48,13 +48,13 @@ def write(runs: Sequence[Run], path: Path) -> None:
     for (algorithm, suite), members in groups.items():
         folder = path / folders[algorithm] / suite if several else path / folders[algorithm]
         folder.mkdir(parents=True)
-        name = algorithm.replace("'", "’").replace("\n", " ")  # COCO's readers know no escape
+        name = algorithm.replace("'", "’").replace("\n", " ")  # COCO's readers have no escapes
         write_suite = _two_objectives if "biobj" in suite else _one_objective
         write_suite(folder, name, suite, members)
 
 
 def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
-    """The runs that found a value, those that did not, and a message about these, which COCO's data cannot hold.
+    """The runs that found a value, those that did not, which COCO's data cannot represent, and a message on these.
 
     Raises:
         ValueError: If no run found a value.
@@ -127,7 +127,7 @@ def _two_objectives(folder: Path, algorithm: str, suite: str, members: Sequence[
 
 
 def _problems(members: Sequence[Member]) -> Mapping[tuple[str, int], list[Member]]:
-    """Runs by function and dimension, in the order in which repetitions are numbered when they are read."""
+    """Runs by function and dimension, in the order in which repetitions are numbered on reading."""
     problems: defaultdict[tuple[str, int], list[Member]] = defaultdict(list)
     for instance, run in sorted(members, key=lambda member: (member[1].key.seed, int(member[0].instance))):
         problems[instance.function, instance.dimension].append((instance, run))
@@ -157,7 +157,7 @@ def _data(path: Path, group: Sequence[Member]) -> None:
 
 
 def _rows(instance: Instance, evaluations: Sequence[int], precisions: Sequence[float]) -> Iterator[str]:
-    before = evaluations[0] - 1  # of constraints: with them the first evaluation need not be one of the function
+    before = evaluations[0] - 1  # evaluations of constraints, which may precede the first one of the function
     for at, precision in zip(evaluations, precisions, strict=True):
         if "biobj" in instance.suite:
             yield f"{at}\t{precision!r}\t{precision!r}\n"

@@ -1,6 +1,6 @@
-"""Runs as IOHprofiler's folders: for each algorithm and function a JSON file, for each dimension a data file.
+"""Export of runs as IOHprofiler's folders: a JSON file per algorithm and function, and a data file per dimension.
 
-What the format has no place for, such as seeds and the reason why a run ended, is stored in the JSON file under the key
+What the format cannot represent, such as seeds and the reason why a run ended, is stored in the JSON file under the key
 ``polarbear`` of each run; other tools ignore it.
 """
 
@@ -22,7 +22,7 @@ from polarbear.store.formats.ioh_dat import RESERVED
 from polarbear.store.formats.iohprofiler import OWN, SECONDS
 
 VERSION = "0.3.22"
-"""The version of IOHexperimenter whose layout this is."""
+"""The version of IOHexperimenter whose layout is used."""
 
 
 def write(runs: Sequence[Run], path: Path) -> None:
@@ -40,7 +40,7 @@ def write(runs: Sequence[Run], path: Path) -> None:
 
 
 def distinct(names: Sequence[str]) -> dict[str, str]:
-    """A file name for each name: without characters that file systems refuse, and no two alike."""
+    """A distinct file name for each name, without characters that file systems refuse."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         plain = re.sub(r"[^\w+=,@-]+", "_", name).strip("_") or "unnamed"
@@ -51,7 +51,7 @@ def distinct(names: Sequence[str]) -> dict[str, str]:
 
 
 def _numbers(names: Sequence[str]) -> list[int]:
-    """A number for each name: the number that it is, or one that is free."""
+    """A number for each name: the number that the name is, or an unused one."""
     own = {int(name) for name in names if name.isdecimal()}
     free = iter(sorted(set(range(1, 2 * len(names) + 1)) - own))
     return [int(name) if name.isdecimal() else next(free) for name in names]
@@ -124,7 +124,7 @@ def _listed(run: Run, instance: int) -> dict[str, Any]:
 
 
 def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
-    """A run's improvements, logged parameters, and first evaluation, by which readers tell runs apart."""
+    """A run's improvements, logged parameters, and first evaluation, by which readers separate runs."""
     trajectory, logged = run.trajectory, run.parameters
     marks = [np.array([1]), trajectory.evaluations] + ([] if logged is None else [logged.evaluations])
     at = np.unique(np.concatenate(marks))
@@ -142,6 +142,6 @@ def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
 
 
 def _word(name: str) -> str:
-    """A parameter's name as a column name: one word, and none that is reserved."""
+    """A parameter's name as a column name: a single word that is not reserved."""
     word = re.sub(r"\s+", "_", name.strip()) or "parameter"
     return f"parameter_{word}" if word in RESERVED | {SECONDS} or word[0] in '0123456789+-."' else word
