@@ -75,7 +75,7 @@ class Watch:
         on_improvement: Log each evaluation that improves the recorded value.
         every: Log each evaluation whose number is a multiple of this.
         at: Log these evaluations; kept in increasing order.
-        per_decade: Log so many evaluations in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
+        per_decade: Log this many evaluations in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
         targets_per_decade: Log the evaluation at which the precision, the recorded value less the known optimum,
             first reaches a further target 10^(i/n). The first evaluation reaches all the targets it has met.
         parameters: Which of the exposed parameters are logged, in this order; None for all but those that are exposed
