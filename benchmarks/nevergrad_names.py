@@ -37,8 +37,8 @@ BUDGET, LARGE_BUDGET, MOST = 60, 10_000, 120
 
 DIMENSIONS, FEW_DIMENSIONS = (5, 1, 20, 5), (5, 1)
 SURROGATES = "fits surrogate models, which fails on NumPy 2.4"
-CHOOSES = "chooses by variables and budget, some of them optimizers that fail on NumPy 2.4"
-CONVERGES = "fails where rounding limits progress; see the optimizer nlopt"
+CHOOSES = "chooses optimizers by variables and budget, and some of these fail on NumPy 2.4"
+CONVERGES = "fails once rounding limits progress; use the optimizer nlopt"
 MISSING = re.compile(r"No module named '([\w.]+)|install `(?:pip install )?([\w-]+)|pip install ([\w-]+)")
 
 
@@ -131,13 +131,13 @@ def verdict(name: str) -> dict[str, Any]:
     for paired in (False, True):
         told, found = attempt(name, BUDGET, paired)
         if found and found[0] != found[-1]:
-            told = "not repeatable"
+            told = "not reproducible"
         told = told or attempt(name, LARGE_BUDGET, paired, FEW_DIMENSIONS)[0]
         untold = told or attempt(name, None, paired, FEW_DIMENSIONS)[0]
         needs_budget = not told and untold.startswith("fails")
         answer = {"reason": "" if needs_budget else untold, "paired": paired, "needs_budget": needs_budget}
         answer |= {"untold": untold, "digest": found[0] if found else ""}
-        if answer["reason"] in ("", "too slow", "not repeatable"):
+        if answer["reason"] in ("", "too slow", "not reproducible"):
             break
     return answer
 
@@ -199,7 +199,7 @@ def main() -> None:
     second = swept([name for name, one in first.items() if not one["reason"]], "again", 2)
     for name, one in first.items():
         if one["reason"] or one["digest"] != second[name]["digest"]:
-            reasons[name] = one["reason"] or "not repeatable"
+            reasons[name] = one["reason"] or "not reproducible"
     works = sorted(set(registry) - set(reasons))
     by_reason: dict[str, list[str]] = {}
     for name, reason in sorted(reasons.items()):

@@ -37,6 +37,6 @@ def test_from_a_study_to_its_branches(tmp_path):
     assert 0 <= told["wins"]["random"]["CMA-ES"] <= 1
     assert "--at is missing" in polarbear("branch", "plan.study", code=2, cwd=tmp_path)[1]
     told = " ".join(polarbear("branch", "--help")[0].split())
-    assert "Required: after how many evaluations" in told
-    assert "Wall-clock limit: stop then; runs that have begun" in told
+    assert "Required: evaluations after which to branch" in told
+    assert "Wall-clock limit: stop then; unfinished runs start afresh" in told
     assert "go on with polarbear branch" in polarbear("resume", "plan.branches.study", code=2, cwd=tmp_path)[1]

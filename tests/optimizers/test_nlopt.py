@@ -169,8 +169,8 @@ def test_it_recommends_the_best_point():
     [
         (lambda: NLopt(algorithm="LN_BOBYQ"), ValueError, "did you mean 'LN_BOBYQA'"),
         (lambda: NLopt(algorithm="LD_LBFGS"), ValueError, "needs derivatives; valid are: .*LN_BOBYQA"),
-        (lambda: NLopt(algorithm="LN_NEWUOA_BOUND"), ValueError, "minutes between two evaluations; LN_BOBYQA"),
-        (lambda: NLopt(algorithm="G_MLSL"), ValueError, "give GN_MLSL"),
+        (lambda: NLopt(algorithm="LN_NEWUOA_BOUND"), ValueError, "minutes between two evaluations; use LN_BOBYQA"),
+        (lambda: NLopt(algorithm="G_MLSL"), ValueError, "use GN_MLSL"),
         (lambda: NLopt(algorithm="GN_MLSL", local="GN_DIRECT"), ValueError, "local is 'GN_DIRECT'"),
         (lambda: NLopt(local="LN_COBYLA"), ValueError, "which LN_BOBYQA has no use for.*GN_MLSL"),
         (lambda: NLopt(population_size=5), ValueError, "no use for.*GN_CRS2_LM"),

@@ -26,16 +26,16 @@ class Workers:
     cluster: Annotated[
         str | None,
         typer.Option(
-            help="Address of a Dask scheduler to run on, such as tls://host:8786, or tcp://host:8786 on a network that "
-            "nobody else reaches.",
+            help="Run on the workers of a Dask cluster instead, such as tls://host:8786, or tcp://host:8786 "
+            "on a network that nobody else can reach.",
             show_default=False,
         ),
     ] = None
-    tls_ca_file: Annotated[
-        Path | None, typer.Option(help="Of a tls:// cluster: its authority's certificate (PEM).")
-    ] = None
-    tls_cert: Annotated[Path | None, typer.Option(help="Of a tls:// cluster: our own certificate (PEM).")] = None
-    tls_key: Annotated[Path | None, typer.Option(help="Of a tls:// cluster: our certificate's key (PEM).")] = None
+    tls_ca_file: Annotated[Path | None, typer.Option(help="For a tls:// cluster: the CA certificate (PEM).")] = None
+    tls_cert: Annotated[Path | None, typer.Option(help="For a tls:// cluster: your own certificate (PEM).")] = None
+    tls_key: Annotated[Path | None, typer.Option(help="For a tls:// cluster: the key of your certificate (PEM).")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self._files and not (self.cluster or "").startswith("tls://"):

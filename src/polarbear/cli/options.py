@@ -110,9 +110,9 @@ def repeatable(name: str, help_: str) -> Any:
 
 
 StudyArgument = Annotated[
-    Path, typer.Argument(parser=to_study, help="The study's directory, or its URL.", show_default=False)
+    Path, typer.Argument(parser=to_study, help="The study's directory or URL.", show_default=False)
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
 
 
@@ -123,13 +123,13 @@ def seconds_option(help_: str) -> Any:
 
 SecondsOption = Annotated[
     float | None,
-    seconds_option("a race begins no round that is expected to end later, a plan stops then"),
+    seconds_option("a race starts no round that is expected to end later; a plan stops then"),
 ]
 PlanSecondsOption = Annotated[
-    float | None, seconds_option("stop then; runs that have begun are made anew when the same command goes on")
+    float | None, seconds_option("stop then; unfinished runs start afresh when the same command continues")
 ]
 WithdrawOption = Annotated[
-    list[str] | None, repeatable("withdraw", "Take this algorithm out of the race for good; repeatable.")
+    list[str] | None, repeatable("withdraw", "Races: take this algorithm out for good; repeatable.")
 ]
 
 
@@ -142,7 +142,7 @@ class RaceLimits:
         int | None,
         typer.Option(
             min=1,
-            help="Of a race: stop once this many instances were drawn; checked between rounds.",
+            help="Races: stop once this many instances are drawn; checked between rounds.",
             show_default=False,
         ),
     ] = None
@@ -150,12 +150,12 @@ class RaceLimits:
         float | None,
         typer.Option(
             min=1,
-            help="Of a race: stop once this many evaluations were spent in all; checked between rounds.",
+            help="Races: stop once this many evaluations are spent in total; checked between rounds.",
             show_default=False,
         ),
     ] = None
     withdraw: WithdrawOption = None
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat the runs recorded as killed.")] = False
 
     def stops(self) -> dict[str, Any]:
         """The limits given, by their names in `polarbear.study.StopRules`."""
@@ -168,21 +168,28 @@ class RaceLimits:
         return bool(self.stops() or self.withdraw or self.retry)
 
 
-AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
+AcceptDamageOption = Annotated[
+    bool, typer.Option("--accept-damage", help="Continue without the contents of damaged or missing files.")
+]
 TakeOverOption = Annotated[
     bool,
     typer.Option(
-        "--take-over", help="Take over the lock that a killed writer left on a study elsewhere, if it has ended."
+        "--take-over",
+        help="Take over the lock that a killed writer left on a remote study, provided that writer has ended.",
     ),
 ]
 RetryKilledOption = Annotated[
-    int, typer.Option("--retry-killed", min=0, help="How often a run whose worker died is tried again.")
+    int,
+    typer.Option(
+        "--retry-killed", min=0, help="How often to retry a run whose worker process died before counting it as killed."
+    ),
 ]
 FinalTargetOption = Annotated[
     float | None,
     typer.Option(
         "--final-target",
-        help="Of recorded runs: those that reached this precision (or value, where no optimum is known) had solved it.",
+        help="With recorded runs: those that reached this precision (this value where no optimum is known) "
+        "count as having solved their problem.",
         show_default=False,
     ),
 ]

@@ -25,7 +25,7 @@ AbsoluteOption = Annotated[
     list[float] | None,
     repeatable(
         "absolute",
-        "A target that is an objective value, where optima are not known; repeatable, in place of --target.",
+        "A target that is an objective value, with or without known optima; repeatable, in place of --target.",
     ),
 ]
 

@@ -47,24 +47,25 @@ class Recorded:
         list[_Pooled] | None,
         repeatable(
             "pool",
-            "With --from: hold one race over all functions, or dimensions, instead of one for each; repeatable. "
-            "Default: nothing; all if the runs are those of a race.",
+            "With --from: hold one race over every function, every dimension or all, instead of one for "
+            "each; repeatable. Default: all for the runs of a race, else nothing.",
         ),
     ] = None
     budget: Annotated[
         str | None,
         typer.Option(
-            help="With --from: compare up to this budget, 1000*d for d variables, or over a range, 10*d..1000*d.",
+            help="With --from: compare up to this budget, such as 1000*d for d variables, or over a range, "
+            "10*d..1000*d.",
             show_default=False,
         ),
     ] = None
     alpha: Annotated[
         float | None,
-        typer.Option(help="With --from: posterior probability that decides a relation; default 0.99.", metavar="P"),
+        typer.Option(help="With --from: posterior probability that decides a relation. Default: 0.99.", metavar="P"),
     ] = None
     epsilon: Annotated[
         float | None,
-        typer.Option(help="With --from: win probabilities within 0.5 ± this are equivalent; default 0.05."),
+        typer.Option(help="With --from: win probabilities within 0.5 ± this count as equivalent. Default: 0.05."),
     ] = None
     final_target: FinalTargetOption = None
 

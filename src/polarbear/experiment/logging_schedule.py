@@ -75,8 +75,8 @@ class Watch:
     Attributes:
         on_improvement: Whether to log each evaluation that improves the recorded value.
         every: Log each evaluation whose number is a multiple of this.
-        at: Numbers of evaluations to log, kept in increasing order.
-        per_decade: Number of evaluations to log in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
+        at: Log these evaluations; kept in increasing order.
+        per_decade: Log this many evaluations in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
         targets_per_decade: Log the evaluation at which the precision, the recorded value minus the known optimum, first
             reaches another of the targets 10^(i/n). The first evaluation reaches all the targets it meets.
         parameters: The exposed parameters to log, in this order; None for all except those exposed on request only,

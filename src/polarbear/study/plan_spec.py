@@ -24,13 +24,13 @@ class PlanSection(Section):
     """`[plan]`: the numbers of runs and their budget."""
 
     budget: Any
-    """How far each run goes: a number, or a number times the problem's number of variables, such as `"1000*d"`."""
+    """Budget of each run: a number, or a multiple of the number of variables, such as `"1000*d"`."""
     repetitions: Annotated[int, Field(ge=1)] = 1
-    """Runs of each algorithm on each problem; each has a seed of its own."""
+    """Runs of each algorithm on each problem, each with its own seed."""
     axis: Axis = "evaluations"
-    """What the budget is counted in: "evaluations" or "seconds"."""
+    """Unit of the budget: "evaluations" or "seconds"."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the first repetition; the others count up."""
+    """Seed of the first repetition; the others count up from it."""
 
 
 class PlanSpec(Root):
@@ -42,13 +42,13 @@ class PlanSpec(Root):
     plan: PlanSection
     """How often each algorithm runs on each problem, and how far."""
     instances: dict[str, Any]
-    """The problems: `suite`, that suite's own fields, and `draws` to take the first so many of its random stream."""
+    """The problems: `suite`, that suite's own fields, and optionally the number of `draws` from its stream."""
     algorithms: Annotated[list[dict[str, Any]], Field(min_length=1)]
-    """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
+    """The algorithms: each with `optimizer`, that optimizer's own fields, and optionally a `name`."""
     limits: RunLimitsSection = RunLimitsSection()
-    """When single runs stop early."""
+    """When to stop single runs early."""
     log: LogSection | None = None
-    """Which parameters of the optimizers are logged, and when; none without it."""
+    """Which parameters of the optimizers to log, and when."""
 
     def build(self) -> Plan:
         """The plan as described.

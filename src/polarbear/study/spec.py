@@ -49,13 +49,13 @@ class TimesSection(Section):
     """A grid of timepoints."""
 
     first: _Timepoint
-    """First timepoint, in evaluations or seconds, or times the number of variables, such as `"10*d"`."""
+    """First timepoint, in evaluations or seconds, or a multiple of the number of variables, such as `"10*d"`."""
     last: _Timepoint
-    """Last timepoint: how far runs go at most."""
+    """Last timepoint; no run goes further."""
     count: int
-    """Number of timepoints; repeated whole numbers of evaluations are dropped."""
+    """Number of timepoints; duplicates after rounding to whole evaluations are dropped."""
     spacing: Literal["log", "linear"] = "log"
-    """Whether the grid is even on a log or a linear scale."""
+    """Even spacing on a "log" or "linear" scale."""
 
     def grid(self, axis: Axis, dimension: int | None) -> FloatArray:
         """The timepoints on problems of the given dimension, which is None if there are several."""
@@ -125,11 +125,11 @@ class StudySpec(_RaceSpec):
     instances: dict[str, Any]
     """Where problem instances come from: `suite`, and that suite's own fields (`polarbear suites` lists them)."""
     algorithms: Annotated[list[dict[str, Any]], Field(min_length=2)]
-    """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
+    """The algorithms: each with `optimizer`, that optimizer's own fields, and optionally a `name`."""
     limits: LimitsSection = LimitsSection()
-    """When single runs and the race stop early."""
+    """When to stop single runs or the race early."""
     log: LogSection | None = None
-    """Which parameters of the optimizers are logged, and when; none without it."""
+    """Which parameters of the optimizers to log, and when."""
 
     def build_race(self) -> Race:
         """A new race as described."""

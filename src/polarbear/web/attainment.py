@@ -32,7 +32,7 @@ Points = Annotated[float, Number("budgets and values of the grid", 10, 200, 60, 
 
 @view("eaf", "Attainment surface")
 def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm, lines: Shares, points: Points) -> Shown:
-    """Share of the runs of an algorithm that attained each value within each budget."""
+    """Share of an algorithm's runs that attained each value within each budget."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     return Shown.of(charts.attainment(cell, algorithm, lines=shares_in(lines), points=int(points)))
@@ -42,7 +42,7 @@ def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm, l
 def difference(
     assessment: Assessment, problem: Problem, algorithm: Algorithm, against: Other, level: Level, points: Points
 ) -> Shown:
-    """Difference of the shares of runs that attained each value within each budget, with a level curve of both."""
+    """Difference between two algorithms in the share of runs that attained each value within each budget."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm, against)
     return Shown.of(charts.difference(assessment, cell, (algorithm, against), level=level, points=int(points)))
@@ -50,13 +50,13 @@ def difference(
 
 @view("eaf", "Attained share over the budget")
 def attainment_ecdf(assessment: Assessment, problem: Problem) -> Shown:
-    """Share of the values of one function that are attained, over the budget, with the area beneath."""
+    """Share of one function's values attained, over the budget, with the area below."""
     return Shown.of(charts.attainment_ecdf(alone(assessment, problem), cell_of(assessment, problem)))
 
 
 @view("eaf", "Vorob'ev expectation")
 def expectation(assessment: Assessment, problem: Problem) -> Shown:
-    """The mean convergence curve of each algorithm (Vorob'ev expectation), and how much its runs deviate from it."""
+    """Mean convergence curve of each algorithm (Vorob'ev expectation), and how much its runs deviate from it."""
     cell = cell_of(assessment, problem)
     budgets, values = charts.grid_of(cell)
     times, limits = Bounds.of(budgets, log=True), Bounds.of(values, log=cell.knows_optima)
@@ -71,7 +71,7 @@ def expectation(assessment: Assessment, problem: Problem) -> Shown:
 
 @view("eaf", "Sensitivity to targets")
 def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
-    """Runtime distributions with several numbers of targets beside the one without any, and how ranks change."""
+    """Runtime distributions for different numbers of targets and for none, and how ranks change."""
     result = _sensitivity(within(assessment, dimension))
     drawn = figures.target_sensitivity(result, order=assessment.subject.algorithms)
     rows = (
@@ -85,7 +85,7 @@ def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
 
 @view("eaf", "Changes of ranks")
 def rank_changes(assessment: Assessment, dimension: Dimension) -> Shown:
-    """The rank of each algorithm by the area below its distribution, with more and more targets and without any."""
+    """Rank of each algorithm by the area below its distribution, for increasing numbers of targets and for none."""
     result = _sensitivity(within(assessment, dimension))
     ways = [*(f"{count} targets" for count in result.counts), "EAF"]
     ranks = dict(zip(result.names, result.ranks.T, strict=True))

@@ -41,7 +41,7 @@ Condition = Annotated[str, one_of("share of", "all runs", "runs that attain the 
 def pooled_attainment(
     assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, lines: Shares, points: Points
 ) -> Shown:
-    """Share of runs that attained each precision within each budget, as the mean over functions."""
+    """Share of runs that attained each precision within each budget, averaged over functions."""
     budgets, values, cells = _common(assessment, dimension, group, int(points), algorithm)
     share = _pooled(cells, algorithm, budgets, values)
     drawn = figures.attainment(
@@ -56,7 +56,7 @@ def pooled_attainment(
 def pooled_difference(
     assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, against: Other, points: Points
 ) -> Shown:
-    """Difference of the shares of runs of two algorithms that attained each precision, as the mean over functions."""
+    """Difference between two algorithms in the share of runs that attained each precision, averaged over functions."""
     budgets, values, cells = _common(assessment, dimension, group, int(points), algorithm, against)
     first, second = (_pooled(cells, name, budgets, values) for name in (algorithm, against))
     drawn = figures.attainment_difference(
@@ -74,7 +74,7 @@ def pooled_difference(
 
 @view("eaf", "Difference against a portfolio")
 def portfolio_difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, points: Points) -> Shown:
-    """Where an algorithm attains more than each of the others, and where the best of the others does."""
+    """Where an algorithm attains more than every other one, and where the best of the others attains more."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     if len(cell.trials) < 2:
@@ -93,7 +93,7 @@ def second_order(
     lines: Shares,
     points: Points,
 ) -> Shown:
-    """Share of runs that attained a value within a budget and also a given value within a given budget."""
+    """Share of runs that attained both each value within each budget and a given value within a given budget."""
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     budgets, values = charts.grid_of(cell, int(points))
@@ -122,7 +122,7 @@ def second_order(
 
 @view("eaf", "Level curves with bands")
 def levels(assessment: Assessment, problem: Problem, level: Level) -> Shown:
-    """The value that a share of an algorithm's runs attained within each budget, with a bootstrap band."""
+    """Value attained by a share of each algorithm's runs within each budget, with a bootstrap band."""
     cell = cell_of(assessment, problem)
     budgets = cell.budgets(_GRID)
     lines = {name: level_curves(cell.curves(name), [level])[0](budgets) for name in cell.trials}

@@ -65,7 +65,7 @@ Best = Annotated[Mapping[tuple[str, int], Reference] | None, Opened("best-of ref
 def runtime_distributions(
     assessment: Assessment, dimension: Dimension, group: Group, background: Background, reference: Best
 ) -> Shown:
-    """Share of function-target pairs reached over the budget, with simulated restarts; the best of all is pale."""
+    """Share of function-target pairs reached over the budget, with simulated restarts; pale: the best of all."""
     return _distributions(within(assessment, dimension), dimension, group, Backdrop(background, reference))
 
 
@@ -73,13 +73,13 @@ def runtime_distributions(
 def distributions_by_targets(
     assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind, count: Count
 ) -> Shown:
-    """Share of function-target pairs reached, with targets from budgets or between the extremes that were reached."""
+    """Share of function-target pairs reached, with targets from budgets or between the values reached."""
     return _distributions(_by_targets(within(assessment, dimension), targets, count), dimension, group)
 
 
 @view("coco", "Targets")
 def targets(assessment: Assessment, targets: TargetKind, count: Count) -> Shown:
-    """Targets of every function as a table, to be edited and given to `serve` or `assess` with `--targets`."""
+    """Targets of every function as a table to edit and pass to `serve` or `assess` by `--targets`."""
     return Shown(target_data(targets_of(_by_targets(assessment, targets, count).subject)))
 
 

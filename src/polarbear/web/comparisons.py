@@ -57,7 +57,7 @@ def order(
     correction: Corrected,
     alpha: Alpha,
 ) -> Shown:
-    """Which algorithms are significantly better than which on one problem."""
+    """Which algorithms are significantly better than which others on one problem."""
     comparison = _compare_on(assessment, problem, compared, at, test=test, correction=correction, alpha=alpha)
     partial = comparison.orders[problem]
     layers = [
@@ -73,7 +73,7 @@ def order(
 def wins(
     assessment: Assessment, compared: Measure, at: At, test: PairTest, correction: Corrected, alpha: Alpha
 ) -> Shown:
-    """On how many problems the row is significantly better than the column."""
+    """Number of problems on which the row is significantly better than the column."""
     comparison = _compare(assessment, compared, at, test=test, correction=correction, alpha=alpha)
     names = comparison.algorithms
     drawn = figures.heat_map(
@@ -107,7 +107,7 @@ def deep(
     criterion: Criterion,
     alpha: Alpha,
 ) -> Shown:
-    """Ranks by comparing distributions, with alike algorithms and problems side by side (PerformViz)."""
+    """Ranks from comparing distributions, with similar algorithms and problems side by side (PerformViz)."""
     comparison = _compare(assessment, compared, at, misses)
     ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     return _shown("deep", ranking.rows(), figures.clustered_ranks(cluster_ranks(ranking)), comparison)
@@ -125,7 +125,7 @@ def omnibus(
     test: OmnibusTest,
     alpha: Alpha,
 ) -> Shown:
-    """Whether the algorithms differ over problems, by their ranks in the deep statistical comparison."""
+    """Whether the algorithms differ across problems, by their ranks in the deep statistical comparison."""
     comparison = _compare(assessment, compared, at, misses)
     ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     result = omnibus_test(ranking.ranks, names=ranking.names, test=test, alpha=alpha)  # pyright: ignore[reportArgumentType]
@@ -151,7 +151,7 @@ def post_hoc(
     correction: Corrected,
     alpha: Alpha,
 ) -> Shown:
-    """Which algorithms differ from the one of the lowest mean rank in the deep statistical comparison."""
+    """Which algorithms differ from the one with the lowest mean rank in the deep statistical comparison."""
     comparison = _compare(assessment, compared, at, misses)
     ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     how: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
@@ -165,7 +165,7 @@ def post_hoc(
 
 @view("comparisons", "Robust ranking over time")
 def robust_ranks(assessment: Assessment) -> Shown:
-    """The bootstrap ranking at every budget of the mean share of the way to the best value, with its uncertainty."""
+    """Bootstrap ranking at each budget by the mean share of the way to the best value, with its uncertainty."""
     comparison = _compare(assessment, _MEASURES[0])
     drawn = figures.robust_ranks_over_time(comparison.ranking, order=comparison.algorithms)
     return _shown("robust-ranks", comparison.ranking.rows(), drawn)
@@ -173,7 +173,7 @@ def robust_ranks(assessment: Assessment) -> Shown:
 
 @view("comparisons", "Contributions to a portfolio")
 def portfolio(assessment: Assessment, largest: Largest) -> Shown:
-    """What each algorithm adds to the runtime distribution of a portfolio of all: Shapley values, alone, last."""
+    """What each algorithm adds to the runtime distribution of a portfolio of all: alone, as the last, Shapley value."""
     comparison = _compare(assessment, _MEASURES[0])
     contributions = _portfolio(assessment, int(largest)) if largest else comparison.contributions
     drawn = figures.contributions(contributions, order=comparison.algorithms)
@@ -182,14 +182,14 @@ def portfolio(assessment: Assessment, largest: Largest) -> Shown:
 
 @view("comparisons", "Switching between algorithms")
 def switching(assessment: Assessment, dimension: Dimension, most: Switches) -> Shown:
-    """What switching at a target would gain on each problem, and what of it is left on runs held out."""
+    """What switching at a target would gain on each problem, and how much of it holds on held-out runs."""
     found = _switching(within(assessment, dimension), int(most))
     return Shown(switching_data(found), text=switching_in_words(found))
 
 
 @view("comparisons", "Pairs of a switch")
 def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
-    """The least expected runtime on one problem if the row begins and hands over to the column, at the best target."""
+    """Expected runtime on one problem if the row starts and switches to the column at the best target."""
     (best,) = find_switching(alone(assessment, problem), held_out=False).values()
     drawn = figures.heat_map(
         best.pairs,

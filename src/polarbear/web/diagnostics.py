@@ -20,7 +20,7 @@ def sampling(result: Result) -> Shown:
 
 @view("diagnostics", "Model checks")
 def model_checks(result: Result) -> Shown:
-    """What the rankings say of the model's assumptions, in words."""
+    """What the rankings say about the model's assumptions, in words."""
     if not result.begun:
         raise ValueError("nothing is known yet; the race has not completed a round")
     checks = _checks(result)
@@ -32,7 +32,7 @@ def model_checks(result: Result) -> Shown:
 
 @view("diagnostics", "Posterior predictive checks")
 def predictive(result: Result) -> Shown:
-    """What new rankings drawn from the model look like, beside those of the race, in numbers and words."""
+    """How rankings drawn from the model compare with those of the race, in numbers and words."""
     if not result.begun:
         raise ValueError("nothing is known yet; the race has not completed a round")
     columns = ("check", "what", "observed", "expected from", "to", "p", "in words")
@@ -46,7 +46,7 @@ def predictive(result: Result) -> Shown:
 
 @view("diagnostics", "Models compared")
 def models(result: Result) -> Shown:
-    """How well the race's model and others predict an instance that they have not seen, and how sure they are."""
+    """How well the race's model and others predict an unseen instance, and how overconfident they are."""
     if len(result.values) < 2:
         raise ValueError("models are compared by leaving one instance out; the race has fewer than two")
     examination = _examined(result)
@@ -73,7 +73,7 @@ def models(result: Result) -> Shown:
 
 @view("diagnostics", "Assumptions of RB-PEM")
 def noise_assumptions(assessment: Assessment) -> Shown:
-    """Which assumptions of residual bootstrapping runs violated at their end, as far as they logged its diagnostics."""
+    """Which assumptions of residual bootstrapping were violated at the end of runs that logged its diagnostics."""
     trials = (trials for cell in assessment.subject.cells for trials in cell.trials.values())
     runs = [run for each in trials for run in each.runs if run.parameters and LIMITS.keys() & run.parameters.values]
     if not runs:

@@ -55,7 +55,7 @@ def target_ecdf(assessment: Assessment, problem: Problem, target: OneTarget) -> 
 
 @view("fixed-budget", "Distribution of values at several budgets")
 def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> Shown:
-    """Share of pairs of a run and a budget at which each value is reached, with the area below the line."""
+    """Share of run-budget pairs that reach each value, with the area below the curve."""
     cell = cell_of(assessment, problem)
     given = numbers_in(budgets, "budgets")
     at = cell.budgets(_TEN) if given is None else given
@@ -82,7 +82,7 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
 
 @view("coco", "How a distribution comes about")
 def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm, targets: Count) -> Shown:
-    """The runs of an algorithm with evenly spaced targets, and the runtime distribution that these make."""
+    """An algorithm's runs with evenly spaced targets, and the runtime distribution that they make."""
     cell, _ = cell_with_targets(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     budgets = cell.budgets(_POINTS)
@@ -124,7 +124,7 @@ def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm,
 
 @view("coco", "Areas below runtime distributions")
 def areas_below(assessment: Assessment, dimension: Dimension) -> Shown:
-    """Per function: the area below each algorithm's runtime distribution (AUC), from 0 to 1, and the mean of all."""
+    """Area below each algorithm's runtime distribution (AUC, from 0 to 1), by function and on average."""
     part = within(assessment, dimension)
     names, cells = assessment.subject.algorithms, part.subject.cells
     table = np.full((len(cells), len(names)), np.nan)
@@ -143,7 +143,7 @@ def areas_below(assessment: Assessment, dimension: Dimension) -> Shown:
 
 @view("coco", "Performance and data profiles")
 def performance_profile(assessment: Assessment, dimension: Dimension, target: OneTarget, profile: Profile) -> Shown:
-    """Share of functions that take an algorithm at most so many times as long as the fastest one, to one target.
+    """Share of functions on which an algorithm's ERT to one target is within a multiple of the fastest one's.
 
     As a data profile: so many simplex gradients, of d + 1 evaluations each.
     """
@@ -173,7 +173,7 @@ def performance_profile(assessment: Assessment, dimension: Dimension, target: On
 
 @view("coco", "Ratios of runtimes")
 def runtime_ratios(assessment: Assessment, dimension: Dimension, target: OneTarget) -> Shown:
-    """How many times as long the row takes as the column: geometric mean over functions where both reach a target."""
+    """Ratio of the row's ERT to the column's: geometric mean over functions where both reach a target."""
     erts = _erts(assessment, dimension, one_number(target, "target"))
     logs = np.log([np.where(np.isfinite(times), times, np.nan) for times in erts.values()])
     names = tuple(erts)

@@ -65,7 +65,7 @@ def values(assessment: Assessment, problem: Problem) -> Shown:
 
 @view("fixed-budget", "Area over the convergence curve")
 def areas(assessment: Assessment, problem: Problem) -> Shown:
-    """Per run: the area over its convergence curve (AOCC)."""
+    """Area over the convergence curve (AOCC) of every run."""
     return Shown(placeless(alone(assessment, problem).area_data))
 
 
@@ -78,7 +78,7 @@ def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets, 
 
 @view("fixed-budget", "Values of single runs")
 def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, layout: Layout) -> Shown:
-    """The best value of every run at each budget."""
+    """Best value of every run at each budget."""
     samples = value_samples(
         alone(assessment, problem).subject, numbers_in(budgets, "budgets"), wide=layout == "a column per run"
     )
@@ -87,7 +87,7 @@ def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, l
 
 @view("fixed-budget", "Average value over the budget")
 def average_value(assessment: Assessment, problem: Problem, statistic: Statistic, around: Around) -> Shown:
-    """Median, mean or geometric mean of the best values, with quantiles, a standard deviation or single runs."""
+    """Median, mean or geometric mean of the best values, with quantiles, standard deviation or single runs."""
     cell = cell_of(assessment, problem)
     budgets = cell.budgets(_GRID)
     runs = {name: best_values(cell, name, budgets) for name in cell.trials}
@@ -129,13 +129,13 @@ def value_ecdf(assessment: Assessment, problem: Problem, budget: Budget) -> Show
 
 @view("fixed-budget", "Histogram of values")
 def value_histogram(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
-    """How many runs have which value after a budget, in bins that all algorithms share."""
+    """Number of runs by value after a budget, in the same bins for all algorithms."""
     return _values_within(assessment, problem, budget).histogram()
 
 
 @view("fixed-budget", "Density of values")
 def value_density(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
-    """Densities of the values after a budget, with the single runs."""
+    """Density of each algorithm's values after a budget, with the single runs."""
     samples = _values_within(assessment, problem, budget)
     runs = {name: np.where(np.isfinite(each), each, np.nan) for name, each in samples.of.items()}
     return samples.density(

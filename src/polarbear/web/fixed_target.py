@@ -81,7 +81,7 @@ def runtime_quantiles(
 
 @view("fixed-target", "Runtimes of single runs")
 def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets, layout: Layout) -> Shown:
-    """The runtime of every run to each target; inf where it was missed."""
+    """Runtime of every run to each target; inf if it missed the target."""
     at = numbers_in(targets, "targets")
     samples = runtime_samples(alone(assessment, problem).subject, at, wide=layout == "a column per run")
     return Shown(placeless(samples))
@@ -91,7 +91,7 @@ def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets,
 def average_runtime(
     assessment: Assessment, problem: Problem, statistic: Statistic, penalty: Penalty, around: Around, budget: OwnBudget
 ) -> Shown:
-    """PAR-c, ERT, SP1, median or mean of runtimes to each target, with quantiles, a standard deviation or single runs.
+    """PAR-c, ERT, SP1, median or mean runtime to each target, with quantiles, standard deviation or single runs.
 
     With an own budget, runs are treated as if none had been given more.
     """
@@ -102,7 +102,7 @@ def average_runtime(
 
 @view("fixed-target", "Runtime at a probability of success")
 def fixed_probability(assessment: Assessment, problem: Problem, probability: Probability) -> Shown:
-    """The runtime within which a run reaches each target with that probability."""
+    """Runtime within which a run reaches each target with the given probability."""
     name = f"{100 * probability:g} %-quantile"
     return _over_targets(assessment, problem, lambda summary: summary.quantiles[-1], name, probability=probability)
 
@@ -113,7 +113,7 @@ def own_targets(
     problem: Problem,
     targets: OwnTargets,
 ) -> Shown:
-    """Share of the targets that someone chose reached on one function over the budget, with simulated restarts."""
+    """Share of your own targets reached on one function over the budget, with simulated restarts."""
     cell, usual = cell_with_targets(assessment, problem)
     given = numbers_in(targets, "targets")
     table = {(cell.suite, cell.function, cell.dimension): usual if given is None else given}
@@ -123,13 +123,13 @@ def own_targets(
 
 @view("fixed-target", "Histogram of runtimes")
 def runtime_histogram(assessment: Assessment, problem: Problem, target: Target) -> Shown:
-    """How many runs took how long to a target, in bins that all algorithms share."""
+    """Number of runs by runtime to a target, in the same bins for all algorithms."""
     return _runtimes_to(assessment, problem, target).histogram()
 
 
 @view("fixed-target", "Density of runtimes")
 def runtime_density(assessment: Assessment, problem: Problem, target: Target) -> Shown:
-    """Densities of the runtimes to a target, with the single runs."""
+    """Density of each algorithm's runtimes to a target, with the single runs."""
     samples = _runtimes_to(assessment, problem, target)
     return samples.density(
         lambda curves: figures.runtime_densities(curves, runs=samples.of, target=samples.at, order=samples.order)

@@ -45,7 +45,7 @@ Problem = Annotated[str, _field("instance", "problem")]
 def known_runtimes(
     base: KnowledgeBase, target: Target, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
-    """The expected runtime of each algorithm to a target precision, the fastest first."""
+    """Expected runtime of each algorithm to a target precision, fastest first."""
     where = _where(suite, function, dimension, algorithm)
     return _answer(base, "expected-runtime", {"target": target, **where}, "fixed-target/expected-runtime")
 
@@ -54,7 +54,7 @@ def known_runtimes(
 def known_values(
     base: KnowledgeBase, budget: Budget, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
-    """The median precision (or value) of each algorithm at a budget, averaged over instances, the best first."""
+    """Median precision (or value) of each algorithm at a budget, averaged over instances, best first."""
     where = _where(suite, function, dimension, algorithm)
     return _answer(base, "value", {"budget": budget, **where}, "fixed-budget/convergence")
 
@@ -63,7 +63,7 @@ def known_values(
 def known_quartiles(
     base: KnowledgeBase, budget: Budget, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
-    """The median and the quartiles of each algorithm's precisions (or values) on each instance at a budget."""
+    """Median and quartiles of each algorithm's precisions (or values) on each instance at a budget."""
     where = _where(suite, function, dimension, algorithm)
     return _answer(base, "quartiles", {"budget": budget, **where})
 
@@ -72,7 +72,7 @@ def known_quartiles(
 def known_areas(
     base: KnowledgeBase, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
-    """The area over the convergence curve of each algorithm, the largest first."""
+    """Area over the convergence curve of each algorithm, largest first."""
     return _answer(base, "area", _where(suite, function, dimension, algorithm), "fixed-budget/areas")
 
 
@@ -80,31 +80,31 @@ def known_areas(
 def known_runs(
     base: KnowledgeBase, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
-    """The keys of the runs: instance, algorithm and seed."""
+    """Keys of the runs: instance, algorithm and seed."""
     return _answer(base, "runs", _where(suite, function, dimension, algorithm), "fixed-budget/values-of-runs")
 
 
 @view("knowledge", "Parameters of algorithms")
 def known_parameters(base: KnowledgeBase, algorithm: Algorithm) -> Shown:
-    """The parameters of algorithms, by the part of them that they belong to."""
+    """Parameters of algorithms, by component."""
     return _answer(base, "parameters", {"algorithm": algorithm})
 
 
 @view("knowledge", "Landscape features")
 def known_features(base: KnowledgeBase, problem: Problem) -> Shown:
-    """The landscape features of problem instances."""
+    """Landscape features of problem instances."""
     return _answer(base, "features", {"problem": problem})
 
 
 @view("knowledge", "Studies")
 def known_studies(base: KnowledgeBase, about: Annotated[str, Text("with the words", "")]) -> Shown:
-    """When and on what studies were begun, their seeds, and what is stated about them."""
+    """When and on which machine studies were started, their seeds, and what is stated about them."""
     return _answer(base, "studies", {"about": about})
 
 
 @view("knowledge", "Software of studies")
 def known_software(base: KnowledgeBase, of_study: Annotated[str, _field("made for", "study")]) -> Shown:
-    """The versions of software that studies were made with."""
+    """Software versions used for studies."""
     return _answer(base, "software", {"study": of_study})
 
 

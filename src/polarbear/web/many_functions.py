@@ -48,7 +48,7 @@ def runtimes_on_all(assessment: Assessment, dimension: Dimension, target: OneTar
 
 @view("fixed-target", "All functions: runtimes of single runs")
 def hits_on_all(assessment: Assessment, dimension: Dimension, target: OneTarget, layout: Layout) -> Shown:
-    """The runtime of every run on every function to one target; inf where it was missed."""
+    """Runtime of every run to one target on every function; inf if it missed the target."""
     subject = within(assessment, dimension).subject
     return Shown(runtime_samples(subject, one_number(target, "target"), wide=layout == "a column per run"))
 
@@ -91,7 +91,7 @@ def values_on_all(assessment: Assessment, dimension: Dimension, budget: Budget) 
 
 @view("fixed-budget", "All functions: values of single runs")
 def values_of_all(assessment: Assessment, dimension: Dimension, budget: Budget, layout: Layout) -> Shown:
-    """The best value of every run on every function after one budget."""
+    """Best value of every run on every function after one budget."""
     subject: Subject = within(assessment, dimension).subject
     return Shown(value_samples(subject, [_budget(budget, subject)], wide=layout == "a column per run"))
 

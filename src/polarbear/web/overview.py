@@ -32,7 +32,7 @@ Sized = Annotated[str, Text("dimensions (empty: all)", "")]
 
 @view("overview", "What is loaded")
 def loaded(assessment: Assessment) -> Shown:
-    """Per problem: algorithms, runs, how far they went and between which values."""
+    """Algorithms, runs, their lengths and the range of their values, by problem."""
     columns = (
         *("suite", "function", "dimension", "algorithms", "runs", "shortest run", "longest run"),
         *("best value", "worst value", "optima known"),
@@ -54,7 +54,7 @@ def loaded(assessment: Assessment) -> Shown:
 
 @view("overview", "What could not be read")
 def skipped(reading: Reading) -> Shown:
-    """Files and lines that were left out on import, or are doubtful, and why."""
+    """Files and lines that were skipped on import or are doubtful, and why."""
     rows = ([each.path, each.line, each.why, "kept" if each.kept else "left out"] for each in reading.skipped)
     count = sum(not each.kept for each in reading.skipped)
     text = f"{plural(count, 'part')} of the data could not be read." if count else "Everything could be read."
@@ -66,7 +66,7 @@ def skipped(reading: Reading) -> Shown:
 def library(
     catalogue: Catalogue, source: Origin, suite: Suite, algorithms: Named, functions: Numbered, dimensions: Sized
 ) -> Shown:
-    """Data sets of the library: which algorithms ran on which functions in which dimensions."""
+    """Data sets of the library: which algorithms ran on which functions and dimensions."""
     words, wanted = algorithms.lower().split(), set(functions.replace(",", " ").split())
     typed = numbers_in(dimensions, "dimensions")
     sizes = set[float]() if typed is None else set(typed.tolist())
@@ -105,5 +105,5 @@ def _numbered(names: set[str]) -> str:
 
 @view("overview", "Standings")
 def standings(assessment: Assessment) -> Shown:
-    """Per dimension and algorithm: share of targets solved, runtime, area over the convergence curve."""
+    """Share of targets solved, runtime, and area over the convergence curve, by dimension and algorithm."""
     return Shown(assessment.standing_data)

@@ -39,7 +39,7 @@ class _Where(TypedDict):
 
 @view("fixed-budget", "Statistics of a parameter")
 def parameters(assessment: Assessment, problem: Problem, logged: Parameter, read_at: ReadAt, at: At) -> Shown:
-    """Mean, standard deviation and nine quantiles of a logged parameter at budgets, or when targets were reached."""
+    """Mean, standard deviation and nine quantiles of a logged parameter at budgets, or when runs reached targets."""
     subject, name = logged_in(assessment, problem, logged)
     return Shown(placeless(parameter_statistics(subject, name, **_where(assessment, problem, read_at, at))))
 
@@ -112,7 +112,7 @@ def parameter_correlation(
     window: Window,
     method: Method,
 ) -> Shown:
-    """How two logged parameters of an algorithm go together over its runs, in a moving window of budgets."""
+    """Correlation of two logged parameters over an algorithm's runs, in a moving window of budgets."""
     cell = cell_of(assessment, problem)
     subject, first = logged_in(assessment, problem, logged)
     trials = subject.cells[0].trials

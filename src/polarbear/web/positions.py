@@ -20,7 +20,7 @@ DimensionOrAll = Annotated[str, Choice("dimension", lambda source: [EVERY, *dime
 
 @view("overview", "Algorithms on each problem")
 def by_algorithm(assessment: Assessment, dimension: DimensionOrAll) -> Shown:
-    """Per problem and algorithm: runs, how long they are, the values they ended with, and how many succeeded."""
+    """Runs, their lengths, final values and successes, by problem and algorithm."""
     columns = (
         *("suite", "function", "dimension", "algorithm", "runs", "shortest run", "longest run"),
         *("best", "mean", "median", "worst", "successes", "success rate"),
@@ -42,7 +42,7 @@ def _rows(assessment: Assessment) -> Iterator[list[object]]:
 
 @view("fixed-budget", "Positions of final points")
 def final_positions(assessment: Assessment, problem: Problem) -> Shown:
-    """The best point of every run on one function, as parallel coordinates."""
+    """Best point of every run on one function, in parallel coordinates."""
     cell = cell_of(assessment, problem)
     points = {
         name: np.array([run.solution for run in trials.runs if run.solution is not None and run.solution.ndim == 1])

@@ -36,7 +36,7 @@ def ratings(result: Result) -> Shown:
 
 @view("race", "Who is better when")
 def pairs(result: Result) -> Shown:
-    """For each pair of the Pareto set and each timepoint: dominated, equivalent, or not resolved, and why not."""
+    """State of each pair of the Pareto set at each timepoint: dominated, equivalent, or unresolved, and why."""
     if len(result.pareto_set) < 2:
         raise ValueError(f"the Pareto set is {listed(result.pareto_set)} alone; there are no pairs")
     reasons = reasons_of(result, result.pareto_set)
@@ -46,31 +46,31 @@ def pairs(result: Result) -> Shown:
 
 @view("race", "Dominance by round")
 def dominance(result: Result) -> Shown:
-    """How surely each algorithm was dominated by its strongest rival, round by round."""
+    """Probability that each algorithm is dominated by its strongest rival, by round."""
     return Shown(datasets.dominance(result), result.plot.dominance())
 
 
 @view("race", "Allocation of runs")
 def allocation(result: Result) -> Shown:
-    """On how many instances each algorithm was run how far."""
+    """Number of instances on which each algorithm was run, by how far."""
     return Shown(datasets.spending(result), result.plot.allocation())
 
 
 @view("race", "Log of rounds")
 def rounds(result: Result) -> Shown:
-    """What happened in each round, what is known, and how long it may still take."""
+    """What happened in each round, what is known, and how long the race may still take."""
     return Shown(datasets.rounds(result), text=f"{result.answer.text}\n\n{time_left(result)}".rstrip())
 
 
 @view("race", "Ratings round by round")
 def ratings_by_round(result: Result) -> Shown:
-    """The ratings that the instances of key rounds give: how the answer came about."""
+    """Ratings after key rounds: how the answer came about."""
     return Shown(datasets.horizons(result), result.plot.rounds())
 
 
 @view("race", "Who is best where")
 def best_where(result: Result) -> Shown:
-    """On how many instances of each group of functions and dimension each member of the Pareto set is the best."""
+    """Number of instances on which each member of the Pareto set is best, by group of functions and dimension."""
     figure = result.plot.groups()
     shares = shares_by_group(result, result.pareto_set)
     return Shown(datasets.best_by_group(result, result.pareto_set, shares), figure)
@@ -78,7 +78,7 @@ def best_where(result: Result) -> Shown:
 
 @view("race", "Open pairs")
 def open_pairs(result: Result) -> Shown:
-    """Each pair that is not resolved: from which budget to which, why, and how many more instances it may take."""
+    """Each unresolved pair: over which budgets, why, and how many more instances it may take."""
     if not result.begun:
         raise ValueError("nothing is known yet; the race has not completed a round")
     reasons = reasons_of(result, [name for name in result.pareto_set if name in result.posterior.names])
@@ -144,9 +144,9 @@ def time_left(result: Result) -> str:
     )
 
 
-@view("race", "What if α and ε were others")
+@view("race", "What if α and ε were different")
 def what_if(result: Result, alpha: Alpha, epsilon: Epsilon) -> Shown:
-    """The Pareto set and the relations on the recorded evidence, were α and ε others than the race's."""
+    """Pareto set and relations from the same runs under a different α and ε."""
     if not result.begun:
         raise ValueError("nothing is known yet; the race has not completed a round")
     settings, posterior = result.settings, result.posterior

@@ -26,7 +26,7 @@ Weights = Annotated[str, Text("weights of the timepoints, by hand", "")]
 
 @view("select", "What to deploy")
 def deploy(result: Result, budget: Budget, risk: Risk, size: Size, gamma: Level) -> Shown:
-    """The algorithm or portfolio to deploy for a preference over budgets, and how sure that is."""
+    """Algorithm or portfolio to deploy under a preference over budgets, and how sure that choice is."""
     return _selected(result, parse_budget(budget, result.dimension), budget, risk, int(size), gamma)
 
 
@@ -42,7 +42,7 @@ def preference(
     size: Size,
     gamma: Level,
 ) -> Shown:
-    """What to deploy for a preference that is put together here: a budget, a range, a distribution, or weights."""
+    """What to deploy under a preference that you set here: a budget, a range, a distribution, or weights."""
     meant, said = _preference(result, shape, middle, upper, spread, weights)
     return _selected(result, meant, said, risk, int(size), gamma)
 
@@ -51,7 +51,7 @@ def preference(
 def preference_table(
     result: Result, shape: Shape, middle: Middle, upper: Upper, spread: Spread, weights: Weights
 ) -> Shown:
-    """How much each timepoint counts under the preference, to be edited and typed in as weights by hand."""
+    """Weight of each timepoint under the preference, to edit and enter as weights by hand."""
     meant, said = _preference(result, shape, middle, upper, spread, weights)
     if isinstance(meant, str) and meant == "worst":
         raise ValueError("the worst timepoint counts, whichever it is: this preference has no weights")

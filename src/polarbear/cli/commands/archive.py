@@ -24,14 +24,14 @@ class _What(StrEnum):
 
 def archive(
     what: Annotated[_What, typer.Argument(help="What to do with the library.", show_default=False)],
-    name: Annotated[str, typer.Argument(help="Of add and remove: the data set's name.", show_default=False)] = "",
+    name: Annotated[str, typer.Argument(help="With add and remove: the data set's name.", show_default=False)] = "",
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(parser=to_data, help="Of add: files, folders, archives or studies.", show_default=False),
+        typer.Argument(parser=to_data, help="With add: files, folders, archives or studies.", show_default=False),
     ] = None,
-    version: Annotated[str, typer.Option(help="Of add: the data set's version.")] = "1",
+    version: Annotated[str, typer.Option(help="With add: the data set's version.")] = "1",
     suite: Annotated[
-        str, typer.Option(help="Of add: the suite of data that name none, such as bbob.", show_default=False)
+        str, typer.Option(help="With add: the suite of data that name none, such as bbob.", show_default=False)
     ] = "",
     as_json: JsonOption = False,
 ) -> None:

@@ -22,8 +22,8 @@ EXAMPLE = "polarbear assess archive.study --dimension 5 --into page"
 def assess(
     data: DataArgument,
     choice: Choice,
-    into: Annotated[Path, typer.Option(help="The folder of the page and the tables.")] = Path("assessment"),
-    every_figure: Annotated[bool, typer.Option("--figures", help="Also draw every function by itself.")] = False,
+    into: Annotated[Path, typer.Option(help="Folder for the page and the tables.")] = Path("assessment"),
+    every_figure: Annotated[bool, typer.Option("--figures", help="Also draw each function separately.")] = False,
     target: Annotated[
         list[float] | None, repeatable("target", "A target precision; repeatable. Default: 51 from 100 to 1e-8.")
     ] = None,
@@ -33,23 +33,25 @@ def assess(
         typer.Option(
             "--targets",
             metavar="FILE|budget",
-            help="Targets of each function: a CSV file with columns suite, function, dimension and target; or "
-            "'budget', from the 31 budgets of COCO's expensive scenario.",
+            help="Targets of each function: a CSV file with columns suite, function, dimension and target; "
+            "or 'budget', to derive them from the 31 budgets of COCO's expensive scenario.",
         ),
     ] = None,
     reference: Annotated[
         list[Path] | None,
-        repeatable("reference", "Algorithms from which 'budget' derives targets; default those assessed."),
+        repeatable("reference", "Algorithms from which 'budget' derives targets; repeatable. Default: those assessed."),
     ] = None,
     background: Annotated[
         list[Path] | None,
-        repeatable("background", "A study or archive whose algorithms are drawn grey in runtime distributions."),
+        repeatable(
+            "background", "A study or archive whose algorithms are drawn grey in runtime distributions; repeatable."
+        ),
     ] = None,
     best: Annotated[
         Path | None,
         typer.Option(
-            help="A COCO archive of a reference algorithm, such as best 2009, drawn in place of the best of those "
-            "assessed.",
+            help="A COCO archive of a reference algorithm, such as best 2009, to draw in place of the best "
+            "of those assessed.",
             show_default=False,
         ),
     ] = None,

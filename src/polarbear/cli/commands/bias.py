@@ -26,28 +26,29 @@ def bias(
         typer.Argument(
             metavar="PLAN|STUDY",
             parser=to_data,
-            help="A plan (TOML) on the suite random-values, which is run, or recorded runs on it.",
+            help="A plan (TOML) on the suite random-values, to run, or recorded runs on that suite.",
             show_default=False,
         ),
     ],
     workers: Workers,
     into: Annotated[
-        Path | None, place_option("Of a plan: the study's directory; default: the plan's name with .study.")
+        Path | None, place_option("With a plan: the study's directory. Default: the plan's name with .study.")
     ] = None,
     significance: Annotated[
         float, typer.Option(min=1e-6, max=0.5, help="How often an unbiased optimizer may be called biased.")
     ] = 0.01,
-    samples: Annotated[int, typer.Option(min=1000, help="Uniform samples by which p-values are computed.")] = 100_000,
+    samples: Annotated[int, typer.Option(min=1000, help="Uniform samples from which p-values are computed.")] = 100_000,
     page: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for a page with a figure of each verdict; default: the data's name with .bias, here.",
+            help="Folder for the page, with a figure of each verdict. Default: the data's name with .bias, "
+            "in the current folder.",
             show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell which optimizers are structurally biased, from where their runs on random values end."""
+    """Report which optimizers are structurally biased, judging by where their runs on random values end."""
     from polarbear import store
     from polarbear.analyzer.bias import write_bias_page
     from polarbear.bias import judge_runs

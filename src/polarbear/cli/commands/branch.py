@@ -26,28 +26,30 @@ def branch(
     choice: Choice,
     at: Annotated[
         list[str] | None,
-        repeatable("at", "Required: after how many evaluations runs are left, such as 100 or 20*d; repeatable."),
+        repeatable("at", "Required: evaluations after which to branch, such as 100 or 20*d; repeatable."),
     ] = None,
     to: Annotated[
         list[str] | None,
-        repeatable("to", "An algorithm of the study that goes on; repeatable. Default: all, each from all others."),
+        repeatable("to", "An algorithm of the study to continue with; repeatable. Default: from each run all others."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="How often each branch is made.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Repetitions of each branch, each with a different random seed.")
+    ] = 5,
     horizon: Annotated[int, typer.Option(min=1, help="Evaluations of a branch.")] = 500,
     into: Annotated[
         Path | None,
-        place_option("The study of the branches; default: the study's name with .branches.study.", metavar="PATH"),
+        place_option("The study of the branches. Default: the study's name with .branches.study.", metavar="PATH"),
     ] = None,
     imports: Annotated[
         list[str] | None,
-        repeatable("import", "A module or package of yours that the study may import from; repeatable."),
+        repeatable("import", "A module or package that the study may import from; repeatable."),
     ] = None,
     seconds: PlanSecondsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Branch recorded runs midway: let each go on with its own and with each other algorithm, several times.
+    """Branch recorded runs midway: each continues unchanged and with every other algorithm, several times.
 
-    Resumes if the study of the branches exists. Finally prints how often each switch beat staying.
+    Repeating the command resumes an interrupted study. Ends by reporting how often each switch beat staying.
     """
     from polarbear import store
     from polarbear.study import plan_branches

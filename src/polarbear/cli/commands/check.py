@@ -29,16 +29,16 @@ def check(
         list[str] | None,
         repeatable(
             "model",
-            "A model to compare the study's with; repeatable. Default: random-walk, and independent-dirichlet unless "
-            "the study has that or instance-bootstrap.",
+            "A model to compare with, with default parameters; repeatable. Default: random-walk, and "
+            "independent-dirichlet unless the study uses that or instance-bootstrap.",
         ),
     ] = None,
     features: Annotated[
         Path | None,
         typer.Option(
             metavar="TABLE",
-            help="Tell instead which features of the instances decide, by a CSV file with a column instance and one "
-            "for each feature, as polarbear landscape features writes it.",
+            help="Report instead which features of the instances matter: a CSV file with a column instance "
+            "and one for each feature, as polarbear landscape features writes it.",
             show_default=False,
         ),
     ] = None,

@@ -47,22 +47,26 @@ def compare(
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(help="Compare values after so many evaluations, 1000 or 100*d.", show_default=False),
+        typer.Option(help="Compare values after this many evaluations, such as 1000 or 100*d.", show_default=False),
     ] = None,
     misses: Annotated[
-        _Misses, typer.Option(help="What a run counts as that missed the target: par-10 is ten times what it spent.")
+        _Misses,
+        typer.Option(
+            help="How to count a run that missed the target: last, slower than every success; par-1 or "
+            "par-10, once or ten times what it spent; ert, the expected runtime; remove, not at all."
+        ),
     ] = _Misses.LAST,
-    test: Annotated[_Test, typer.Option(help="The test of each pair on each problem.")] = _Test.KOLMOGOROV_SMIRNOV,
+    test: Annotated[_Test, typer.Option(help="Test for each pair on each problem.")] = _Test.KOLMOGOROV_SMIRNOV,
     correction: Annotated[
-        _Correction, typer.Option(help="Of the p-values of a problem for the number of pairs.")
+        _Correction, typer.Option(help="Correction of a problem's p-values for the number of pairs.")
     ] = _Correction.HOLM,
     significance: Annotated[
-        float, typer.Option(min=1e-9, max=0.5, help="Probability allowed for a false rejection on a problem.")
+        float, typer.Option(min=1e-9, max=0.5, help="Probability allowed for any false rejection on a problem.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option(min=0, help="Of games and bootstrap samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of games and bootstrap samples.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
+    """Compare algorithms by pairwise tests, Glicko-2, rankings and contributions. Default: areas over the curves."""
     from polarbear.analyzer.assessment.page import comparison_tables
     from polarbear.analyzer.assessment.verdict import failures_in_words, verdict
     from polarbear.assess import report

@@ -22,14 +22,20 @@ EXAMPLE = "polarbear configure space.toml --workers 4"
 
 
 def configure(
-    file: Annotated[Path, typer.Argument(metavar="SPACE", help="A space and a budget (TOML).", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="SPACE", help="A TOML file with a space and a budget.", show_default=False)
+    ],
     workers: Workers,
     into: Annotated[
-        Path | None, place_option("The study's directory; default: the file's name with .study.", metavar="PATH")
+        Path | None, place_option("The study's directory. Default: the file's name with .study.", metavar="PATH")
     ] = None,
     new: Annotated[
         str | None,
-        typer.Option("--new", metavar="MODULE", help="Assess a module of the space: search without it, then with it."),
+        typer.Option(
+            "--new",
+            metavar="MODULE",
+            help="Assess a module of the space: search without it, search with it, race what both have found.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -23,17 +23,18 @@ def conform(
     optimizer: Annotated[
         list[str],
         typer.Argument(
-            help="Optimizers as in study files, functions as module:function, or study files for all theirs."
+            help="Optimizers, named as in study files or as module:function, or study files, to check all "
+            "their optimizers."
         ),
     ],
     check: Annotated[
-        list[str] | None, repeatable("check", "A check to run; give it again for more. Default: all.")
+        list[str] | None, repeatable("check", "Only this check, or bias; repeatable. Default: all.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1e-3, help="Seconds a check may take.")] = 60.0,
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that optimizers meet the expectations of races and plans, and whether they are structurally biased."""
+    """Check that optimizers do what races and plans expect, and report structural bias."""
     from polarbear.conformance import CHECKS, REMARKS, examine
 
     for name in check or ():

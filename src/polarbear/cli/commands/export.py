@@ -29,7 +29,7 @@ def export(
     study: DataArgument,
     into: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
     choice: Choice,
-    form: Annotated[_Format, typer.Option("--format", help="What to write.")] = _Format.IOHPROFILER,
+    form: Annotated[_Format, typer.Option("--format", help="Format to write.")] = _Format.IOHPROFILER,
     as_json: JsonOption = False,
 ) -> None:
     """Write recorded runs for IOHanalyzer, cocopp or any other tool."""

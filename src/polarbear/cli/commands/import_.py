@@ -20,21 +20,24 @@ EXAMPLE = "polarbear import BIPOP-CMA-ES.tgz --into archive.study"
 
 def import_(
     paths: DataArgument,
-    into: Annotated[Path, place_option("The study to bring them into; made if need be.")],
+    into: Annotated[Path, place_option("The study; created if necessary.")],
     rename: Annotated[list[str] | None, repeatable("rename", "OLD=NEW: an algorithm's new name; repeatable.")] = None,
     suite: Annotated[
-        str, typer.Option(help="The suite of data that name none, such as bbob; sets known optima.", show_default=False)
+        str,
+        typer.Option(
+            help="The suite of data that name none, such as bbob; sets the optima that are known.", show_default=False
+        ),
     ] = "",
     columns: Annotated[
         list[str] | None,
         repeatable(
             "columns",
-            "OURS=THEIRS: the column of a CSV or Parquet file that holds evaluations, value, algorithm, instance, seed "
-            "or another of ours; repeatable, or several after commas.",
+            "OURS=THEIRS: a column of CSV or Parquet files whose name differs from ours, such as "
+            "value=best; repeatable, or several separated by commas.",
         ),
     ] = None,
     maximize: Annotated[
-        bool, typer.Option("--maximize", help="The values of CSV and Parquet files are to be maximized.")
+        bool, typer.Option("--maximize", help="Values of CSV and Parquet files are to be maximized.")
     ] = False,
     take_over_lock: TakeOverOption = False,
     as_json: JsonOption = False,

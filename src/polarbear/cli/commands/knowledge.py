@@ -49,31 +49,36 @@ def knowledge(
     what: Annotated[
         _What,
         typer.Argument(
-            help="add: studies or archives; features: a table that polarbear landscape has written; ask: a question by "
-            "its name; query: SPARQL, or a file with it; export: all of it as text; load: a file that was exported, or "
-            "an ontology.",
+            help="add: add studies or archives; features: add a table written by polarbear landscape "
+            "features; ask: answer a question of the base, or list them; query: answer a SPARQL query, "
+            "given as text or file; export: print everything; load: read an export or an ontology.",
             show_default=False,
         ),
     ],
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[STUDY|QUESTION|SPARQL|FILE]...", show_default=False)
     ] = None,
-    base: Annotated[Path, typer.Option(help="The knowledge base, a folder.")] = Path("knowledge.base"),
+    base: Annotated[Path, typer.Option(help="Folder of the knowledge base.")] = Path("knowledge.base"),
     field: Annotated[
-        list[str] | None, repeatable("field", "Of ask: a field of the question, such as target=1e-8; repeatable.")
+        list[str] | None, repeatable("field", "With ask: a field of the question, such as target=1e-8; repeatable.")
     ] = None,
     budget: Annotated[
         list[float] | None,
-        repeatable("budget", "Of add: evaluations at which values are kept; repeatable. Default: 10, 20, 50, 100, …"),
+        repeatable("budget", "With add: evaluations at which values are kept; repeatable. Default: 10, 20, 50, 100, …"),
     ] = None,
     about: Annotated[
         list[str] | None,
-        repeatable("about", "Of add: what is known of a study, such as citation=https://doi.org/…; repeatable."),
+        repeatable("about", "With add: a fact about a study, such as citation=https://doi.org/…; repeatable."),
     ] = None,
-    points: Annotated[int, typer.Option(min=1, help="Of features: points of each design.")] = 1000,
-    name: Annotated[str, typer.Option(help="Of add and load: what to call it.", show_default=False)] = "",
-    form: Annotated[_Format, typer.Option("--format", help="Of export and load.")] = _Format.TTL,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Of query: the most time it may take.")] = 30.0,
+    points: Annotated[int, typer.Option(min=1, help="With features: points of each design.")] = 1000,
+    name: Annotated[
+        str,
+        typer.Option(
+            help="With add and load: name to store under; replaces an entry of that name.", show_default=False
+        ),
+    ] = "",
+    form: Annotated[_Format, typer.Option("--format", help="Format for export and load.")] = _Format.TTL,
+    seconds: Annotated[float, typer.Option(min=0.1, help="With query: time limit in seconds.")] = 30.0,
     as_json: JsonOption = False,
 ) -> None:
     """Collect studies in a knowledge base in terms of the OPTION ontology, and query it."""

@@ -50,9 +50,9 @@ class Sampling:
     """Which features are computed, and from which points."""
 
     designs: Annotated[int, typer.Option(min=1, help="Latin hypercubes, the same for all instances.")] = 30
-    points: Annotated[int, typer.Option(min=2, help="Points of each.")] = 1000
+    points: Annotated[int, typer.Option(min=2, help="Points of each design.")] = 1000
     sets: Annotated[list[str] | None, repeatable("set", "A set of features; repeatable. Default: all.")] = None
-    seed: Annotated[int, typer.Option(min=0, help="Of the first design; the others count up.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first design; the others count up from it.")] = 0
 
     def options(self) -> list[str]:
         """The command-line arguments that give these options."""
@@ -66,40 +66,51 @@ class Tests:
     """Options of the comparison."""
 
     runs: Annotated[
-        list[Path] | None, data_option("Of compare: a study or archive with runs on the instances; repeatable.")
+        list[Path] | None, data_option("With compare: a study or archive with runs on these instances; repeatable.")
     ] = None
     budget: Annotated[
         list[float] | None,
-        repeatable("budget", "Of --runs: compare values after so many evaluations; repeatable. Default: the plan's."),
+        repeatable(
+            "budget", "With --runs: compare values after this many evaluations; repeatable. Default: the plan's budget."
+        ),
     ] = None
     significance: Annotated[
-        float, typer.Option(min=1e-9, max=0.5, help="Of compare: false discovery rate of the tests.")
+        float, typer.Option(min=1e-9, max=0.5, help="With compare: false discovery rate of the tests.")
     ] = 0.05
     embedding: Annotated[
-        _Embedding, typer.Option(help="Of compare: how instances are embedded; umap needs umap-learn.")
+        _Embedding, typer.Option(help="With compare: embedding of the instances; umap needs umap-learn.")
     ] = _Embedding.TSNE
 
 
 def landscape(
     what: Annotated[
-        _What, typer.Argument(help="features: a table of them; compare: also tests and a page.", show_default=False)
+        _What,
+        typer.Argument(
+            help="features: write a table of features; compare: also run tests and write a page.", show_default=False
+        ),
     ],
     plan_file: Annotated[
         Path,
         typer.Argument(
-            metavar="PLAN", help="A plan (TOML), whose problems count, or its [instances] alone.", show_default=False
+            metavar="PLAN",
+            help="A plan (TOML), or a file with [instances] alone; optimizers are not run.",
+            show_default=False,
         ),
     ],
     sampling: Sampling,
     tests: Tests,
     into: Annotated[
-        Path | None, typer.Option(help="The folder; default: the plan's name with .landscape.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Folder for the table, the page and the designs. Default: the plan's name with .landscape.",
+            show_default=False,
+        ),
     ] = None,
-    form: Annotated[_Format, typer.Option("--format", help="Of the table of features.")] = _Format.CSV,
+    form: Annotated[_Format, typer.Option("--format", help="Format of the table of features.")] = _Format.CSV,
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute features of a plan's instances, and compare those of each function; resumes if interrupted before."""
+    """Compute features of a plan's instances, and compare those of each function; resumes after an interruption."""
     from polarbear.landscape import by_box
     from polarbear.quantities import plural
 

@@ -18,16 +18,16 @@ EXAMPLE = "polarbear merge a.study b.study --into both.study"
 
 def merge(
     studies: Annotated[
-        list[Path], typer.Argument(parser=to_place, metavar="STUDY…", help="The studies to unite.", show_default=False)
+        list[Path], typer.Argument(parser=to_place, metavar="STUDY…", help="The studies to merge.", show_default=False)
     ],
-    into: Annotated[Path, place_option("The new study's directory, or its URL.", metavar="PATH")],
+    into: Annotated[Path, place_option("The new study's directory or URL.", metavar="PATH")],
     keep_first: Annotated[
-        bool, typer.Option("--keep-first", help="Where runs differ, keep that of the study named first.")
+        bool, typer.Option("--keep-first", help="Where runs differ, keep the one from the study named first.")
     ] = False,
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Merge the runs of studies, made on different machines, into a new study."""
+    """Merge the runs of studies made on different machines into a new study."""
     from polarbear import store
     from polarbear.cli.console import Console
     from polarbear.quantities import plural

@@ -20,21 +20,32 @@ _SHOWN = 5
 
 
 def modules(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study of polarbear configure.", show_default=False)],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="A study made by polarbear configure.", show_default=False)
+    ],
     pair: Annotated[
         list[str] | None,
-        typer.Option("--pair", help="Two modules whose options may help each other: 'active,mirrored'. Repeatable."),
+        typer.Option(
+            "--pair",
+            help="Two modules whose options may help or hinder each other, such as 'active,mirrored'; repeatable.",
+        ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw importance, effects, configurations and elites there.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder for SVG figures: importance, effects, configurations, elites and more."
+        ),
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="STUDY", help="Another such study, such as on another function, for figures. Repeatable."),
+        typer.Option(
+            metavar="STUDY",
+            help="Another such study, for example on another function, to include in figures; repeatable.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell which option of an optimizer matters when, from all runs of a configurator."""
+    """Report which option of an optimizer matters when, from all runs of a configurator."""
     from polarbear.cli.console import print_columns
     from polarbear.study import effects_of
 

@@ -14,9 +14,9 @@ EXAMPLE = "polarbear optimizers cma --fields"
 
 def optimizers(
     word: Annotated[
-        str, typer.Argument(help="Only optimizers whose name or description contains this.", show_default=False)
+        str, typer.Argument(help="List only optimizers whose name or description contains this.", show_default=False)
     ] = "",
-    fields: Annotated[bool, typer.Option("--fields", help="Also list their fields and defaults.")] = False,
+    fields: Annotated[bool, typer.Option("--fields", help="List fields and defaults instead.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the optimizers: what they are, whether they are installed, and their fields."""

@@ -25,30 +25,32 @@ def race(
     recorded: Recorded,
     choice: Choice,
     study_file: Annotated[
-        Path | None, typer.Argument(help="A study file (TOML); with --from its [race] and [model].", show_default=False)
+        Path | None,
+        typer.Argument(help="A study file (TOML); with --from only its [race] and [model] count.", show_default=False),
     ] = None,
     apart: Annotated[
         list[Apart] | None,
         repeatable(
             "apart",
-            "Hold one race for each function, or dimension, or group of functions that BBOB has; repeatable.",
+            "Hold a separate race for each function or dimension of the suite, or for each group of BBOB "
+            "functions; repeatable.",
         ),
     ] = None,
     groups: Annotated[
         Path | None,
         typer.Option(
             metavar="TABLE",
-            help="Hold one race for each group of instances in a CSV file with a column group and a column function or "
-            "instance.",
+            help="Hold a separate race for each group of instances in a CSV file with a column group and a "
+            "column function or instance.",
             show_default=False,
         ),
     ] = None,
     into: Annotated[
         Path | None,
         place_option(
-            "The study's directory, or its URL; default: the study file's name with .study. With --from: a new study, "
-            "or a folder for one of each race. With --apart or --groups: a folder; default: the study file's name with "
-            ".studies."
+            "The study's directory or URL. Default: the study file's name with .study. With --from: a new "
+            "study, or a folder of studies if there are several races. With --apart or --groups: a folder. "
+            "Default: the study file's name with .studies."
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -23,20 +23,23 @@ def report(
     into: Annotated[
         Path | None,
         typer.Option(
-            help="The page to write, or its folder if the study is of no race; default: report.html in the study, or "
-            "the study's name with .assessment; with --full its name with .analyzer.",
+            help="The page; without a race its folder. Default: report.html in the study; without a race the "
+            "study's name with .assessment, with --full with .analyzer.",
             show_default=False,
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Write all views of the analyzer as a folder of pages that needs no server.")
+        bool, typer.Option("--full", help="Write all views of the analyzer as a folder of pages that need no server.")
     ] = False,
     most: Annotated[
-        int, typer.Option(min=1, help="With --full: of how many problems, dimensions or functions views are shown.")
+        int,
+        typer.Option(
+            min=1, help="With --full: maximum number of problems, dimensions or functions for which a view is shown."
+        ),
     ] = 12,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the page appropriate to a study: the report of a race, or the assessment of any other runs."""
+    """Write the page that suits the study: the report of a race, or the assessment of any other runs."""
     if full:
         _full(study, into or _beside(study, ".analyzer"), most, as_json=as_json)
         return

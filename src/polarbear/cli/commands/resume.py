@@ -24,15 +24,15 @@ def resume(
     repairs: Repairs,
     imports: Annotated[
         list[str] | None,
-        repeatable("import", "A module or package of yours that the study may import from; repeatable."),
+        repeatable("import", "A module or package that the study may import from; repeatable."),
     ] = None,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Import all modules that the study names, and say which; they run as you."),
+        typer.Option("--trust", help="Import all modules that the study names, and list them: their code runs as you."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Continue a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
+    """Continue a study: a race until every pair is resolved or a limit is reached, a plan until it is complete."""
     from polarbear import store
     from polarbear.experiment import Watch
     from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec

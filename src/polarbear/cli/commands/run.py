@@ -33,13 +33,16 @@ def run(
     repairs: Repairs,
     into: Annotated[
         Path | None,
-        place_option("The study's directory, or its URL; default: the plan's name with .study.", metavar="PATH"),
+        place_option("The study's directory or URL. Default: the plan's name with .study.", metavar="PATH"),
     ] = None,
     seconds: PlanSecondsOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be run and, from a short pilot, what it would cost; write nothing."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Run it even if it is estimated to take above an hour.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run even if the estimate exceeds an hour.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run every optimizer of a plan on every problem, resuming if the study exists."""

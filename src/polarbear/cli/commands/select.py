@@ -30,18 +30,19 @@ def select(
         str,
         typer.Option(
             help="The budget, as far as it is known: 300, '1000*d', 100..1000, 'normal(300, 50)', "
-            "'lognormal(300, 0.5)', uniform, log-uniform, final, or worst for the worst case over all of them."
+            "'lognormal(300, 0.5)'; uniform, log-uniform or final over the timepoints; or worst, the "
+            "worst case over them."
         ),
     ] = "uniform",
     criterion: Annotated[
         _Criterion,
         typer.Option(
-            help="How to decide: p2bb is the posterior probability to be best, that is, that no other choice has a "
-            "higher value; expected the mean of the value; quantile its lower quantile; minimax the expected value at "
-            "the worst budget."
+            help="Criterion: p2bb, the posterior probability to be best, that is, that no other choice has a "
+            "higher value; expected, the expected value; quantile, its lower quantile; minimax, the "
+            "expected value at the worst budget."
         ),
     ] = _Criterion.P2BB,
-    size: Annotated[int, typer.Option(min=1, help="Parallel slots: choose a portfolio of this size.")] = 1,
+    size: Annotated[int, typer.Option(min=1, help="Parallel slots: the size of the portfolio.")] = 1,
     gamma: Annotated[float, typer.Option(min=1e-6, max=1 - 1e-6, help="Level of the lower quantile.")] = 0.05,
     as_json: JsonOption = False,
 ) -> None:

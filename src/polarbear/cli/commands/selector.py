@@ -51,15 +51,16 @@ class Known:
     """How algorithms performed on a plan's problems, and how features are computed."""
 
     runs: Annotated[
-        list[Path] | None, data_option("Of plans: a study or archive with runs on their problems; repeatable.")
+        list[Path] | None, data_option("With plans: a study or archive with runs on their problems; repeatable.")
     ] = None
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Of --runs: how they did up to so many evaluations.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="With --runs: evaluations up to which algorithms are judged.", show_default=False),
     ] = None
     points: Annotated[int, typer.Option(min=2, help="Evaluations for features, times the number of variables.")] = 50
     sets: Annotated[
         list[str] | None,
-        repeatable("set", "A set of features; repeatable. Default: those of selectors."),
+        repeatable("set", "A set of features; repeatable. Default: ela_meta, ela_distr, disp, ic and nbc."),
     ] = None
 
 
@@ -69,20 +70,21 @@ class Learning:
 
     kind: Annotated[
         list[_Kind] | None,
-        typer.Option(help="Of train, one; of evaluate, repeatable. Default: ratings, and of evaluate all."),
+        typer.Option(help="Kind of selector; repeatable with evaluate. Default: ratings; with evaluate all."),
     ] = None
     confidence: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Of ratings and cautious forests: how probable it has to be that another one is better."
+            min=0,
+            max=1,
+            help="For ratings and cautious forests: required probability that another algorithm is better "
+            "than the single best.",
         ),
     ] = 0.95
-    split: Annotated[_Split, typer.Option(help="Of evaluate: what is left out of the training together.")] = (
-        _Split.FUNCTION
-    )
-    folds: Annotated[int, typer.Option(min=2, help="Of evaluate: how often is trained.")] = 10
+    split: Annotated[_Split, typer.Option(help="With evaluate: what is held out together.")] = _Split.FUNCTION
+    folds: Annotated[int, typer.Option(min=2, help="With evaluate: number of trainings.")] = 10
     test: Annotated[
-        Path | None, typer.Option(help="Of evaluate: another plan or table to be judged on.", show_default=False)
+        Path | None, typer.Option(help="With evaluate: another plan or table to judge on.", show_default=False)
     ] = None
 
 
@@ -90,7 +92,8 @@ def selector(
     what: Annotated[
         _What,
         typer.Argument(
-            help="train: learn from problems; evaluate: what selectors lose on problems not seen; ask: what to use.",
+            help="train: learn from problems; evaluate: report how much selectors lose on unseen problems; "
+            "ask: say which algorithm to use.",
             show_default=False,
         ),
     ],
@@ -98,7 +101,7 @@ def selector(
         Path,
         typer.Argument(
             metavar="PLAN|TABLE|SELECTOR",
-            help="A plan (TOML), or a table (CSV) of features and losses; of ask, a selector.",
+            help="A plan (TOML), or a table (CSV) of features and losses; with ask, a selector.",
             show_default=False,
         ),
     ],
@@ -108,18 +111,20 @@ def selector(
         Path | None,
         typer.Argument(
             metavar="[PLAN|TABLE]",
-            help="Of ask: a plan, whose problems count, its [instances] alone, or a table (CSV) of features.",
+            help="With ask: a plan, a file with [instances] alone, or a table (CSV) of features.",
             show_default=False,
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="Of train: the file; default: the name of PLAN with .selector.npz.", show_default=False),
+        typer.Option(
+            help="With train: file for the selector. Default: the plan's name with .selector.npz.", show_default=False
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all random choices.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn which algorithm to use on a problem, evaluate selectors on unseen problems, or query a selector."""
+    """Learn which algorithm to use on a problem, evaluate selectors on unseen problems, or ask a selector."""
     with bad_input():
         kinds = [each.value.replace("-", " ") for each in learning.kind or ()]
         if what is _What.TRAIN:

@@ -17,22 +17,28 @@ EXAMPLE = "polarbear serve study.study archive.tgz --library archives"
 def serve(
     data: Annotated[
         list[Path] | None,
-        typer.Argument(parser=to_data, help="Studies, archives, folders or files to look at.", show_default=False),
+        typer.Argument(parser=to_data, help="Studies, archives, folders or files to view.", show_default=False),
     ] = None,
     library: Annotated[
-        Path | None, typer.Option(help="A folder of further studies and archives, to search.", show_default=False)
+        Path | None, typer.Option(help="A folder of further studies and archives to search.", show_default=False)
     ] = None,
     targets: Annotated[
         Path | None,
         typer.Option(
-            help="A CSV file of targets (suite, function, dimension, target) in place of the usual ones; pages follow "
-            "its changes. The view COCO, Targets makes one.",
+            help="A CSV file of targets (suite, function, dimension, target) that replaces the usual ones; "
+            "pages follow its changes. The view COCO, Targets creates one.",
             show_default=False,
         ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; default a free one.", show_default=False)] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on. Default: a free port.", show_default=False)
+    ] = 0,
     host: Annotated[
-        str, typer.Option(help="Where to listen. Others than 127.0.0.1 demand a token, which is printed.")
+        str,
+        typer.Option(
+            help="Address to listen on; any but 127.0.0.1 requires visitors to have a token, which is part "
+            "of the printed address."
+        ),
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:

@@ -16,27 +16,34 @@ EXAMPLE = "polarbear switches archive.study --dimension 5"
 def switches(
     data: DataArgument,
     choice: Choice,
-    most: Annotated[int, typer.Option("--switches", min=1, max=10, help="At most so many in a run.")] = 1,
-    in_sample: Annotated[
-        bool, typer.Option("--in-sample", help="Do not value policies on runs that did not choose them.")
-    ] = False,
-    target: Annotated[float | None, typer.Option(help="The final target precision.", show_default="1e-8")] = None,
+    most: Annotated[int, typer.Option("--switches", min=1, max=10, help="Maximum number of switches in a run.")] = 1,
+    in_sample: Annotated[bool, typer.Option("--in-sample", help="Do not evaluate policies on held-out runs.")] = False,
+    target: Annotated[float | None, typer.Option(help="The final target, a precision.", show_default="1e-8")] = None,
     absolute: AbsoluteOption = None,
     adaptive: Annotated[
         int | None,
-        typer.Option(min=1, help="Name so many pairs instead, up to the hardest target that all runs of one reach."),
+        typer.Option(
+            min=1,
+            help="Name this many pairs on each problem instead, up to the hardest target that all runs of "
+            "some algorithm reach.",
+        ),
     ] = None,
     posterior: Annotated[
         bool,
-        typer.Option("--posterior", help="Switch after evaluations instead, by ratings over time; without optima."),
+        typer.Option("--posterior", help="Switch after evaluations instead, by ratings over time; needs no optima."),
     ] = False,
     alpha: Annotated[
-        float, typer.Option(min=0.5, max=1, help="Of --posterior: how surely one has to overtake another.", metavar="P")
+        float,
+        typer.Option(
+            min=0.5, max=1, help="With --posterior: how surely one algorithm must overtake another.", metavar="P"
+        ),
     ] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs, or of the posterior's draws.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the halves of the runs, or of the draws of --adaptive.")
+    ] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what switching between algorithms at a target would gain, and how much of it holds on other runs."""
+    """Report what switching between algorithms at a target would gain, and how much of it holds on held-out runs."""
     from polarbear.analyzer.assessment.page import adaptive_table, roles_table, switching_table
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table

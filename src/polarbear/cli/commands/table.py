@@ -24,10 +24,13 @@ class _Format(StrEnum):
 def table(
     data: DataArgument,
     choice: Choice,
-    form: Annotated[_Format, typer.Option("--format", help="How to write it.")] = _Format.TEXT,
+    form: Annotated[_Format, typer.Option("--format", help="Format of the tables.")] = _Format.TEXT,
     reference: Annotated[
         Path | None,
-        typer.Option(help="A COCO archive of a reference algorithm, such as best 2009.", show_default=False),
+        typer.Option(
+            help="A COCO archive of a reference algorithm, such as best 2009, by which runtimes are divided.",
+            show_default=False,
+        ),
     ] = None,
     target: Annotated[
         list[float] | None,

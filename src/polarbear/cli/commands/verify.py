@@ -19,14 +19,14 @@ def verify(
         bool,
         typer.Option(
             "--accept-damage",
-            help="Take the study as it is, for good: give up files that are damaged or missing, take in those that can "
-            "be read, and a study.json that was changed.",
+            help="Accept the study as it is, for good: give up damaged or missing files, take in files that "
+            "can be read, and accept a changed study.json.",
         ),
     ] = False,
     take_over_lock: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every file of a study against its checksum, and tell what can be saved."""
+    """Check every file of a study against its checksum, and say what to do about damage."""
     from polarbear import study as room
 
     take_over(study, wanted=take_over_lock)

@@ -77,12 +77,12 @@ GREATEST_DIMENSION = {"GN_AGS": 10}
 _LEFT_OUT = {
     **dict.fromkeys(
         ("LN_NEWUOA_BOUND", "NEWUOA_BOUND"),
-        "it can compute for minutes between two evaluations; LN_BOBYQA replaces it",
+        "it may compute for minutes between two evaluations; use LN_BOBYQA",
     ),
-    "G_MLSL": "give GN_MLSL, and the algorithm it searches with as local",
-    "G_MLSL_LDS": "give GN_MLSL_LDS, and the algorithm it searches with as local",
-    "AUGLAG": "give LN_AUGLAG, and the algorithm it searches with as local",
-    "AUGLAG_EQ": "give LN_AUGLAG_EQ, and the algorithm it searches with as local",
+    "G_MLSL": "use GN_MLSL, and set local to the local algorithm",
+    "G_MLSL_LDS": "use GN_MLSL_LDS, and set local to the local algorithm",
+    "AUGLAG": "use LN_AUGLAG, and set local to the local algorithm",
+    "AUGLAG_EQ": "use LN_AUGLAG_EQ, and set local to the local algorithm",
 }
 
 

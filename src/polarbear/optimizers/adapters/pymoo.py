@@ -86,13 +86,13 @@ LEFT_OUT = {
         ("PatternSearch", "DIRECT", "SPEA2", "CMOPSO", "MOPSO_CD"), "its runs cannot be repeated in pymoo 0.6.2"
     ),
     **dict.fromkeys(("RVEA", "NRBO"), "it needs the number of generations in advance"),
-    **dict.fromkeys(("DNSGA2", "KGB"), "it is made for dynamic problems"),
-    **dict.fromkeys(("RNSGA2", "RNSGA3", "PINSGA2"), "it is made for a user's preferences"),
+    **dict.fromkeys(("DNSGA2", "KGB"), "it is for dynamic problems"),
+    **dict.fromkeys(("RNSGA2", "RNSGA3", "PINSGA2"), "it needs a user's preferences"),
     "AGEMOEA2": "it fails where all values are equal",
-    "BRKGA": "it is made for random keys, and never returns with one variable",
-    "SimpleCMAES": "CMAES is the same algorithm",
+    "BRKGA": "it is for random keys, and never returns with one variable",
+    "SimpleCMAES": "use CMAES, the same algorithm",
     "Optuna": "it needs another package",
-    "RandomSearch": "see the optimizer random-search",
+    "RandomSearch": "use the optimizer random-search",
 }
 """The algorithms of pymoo that are not offered, with the reasons."""
 
