@@ -173,7 +173,7 @@ def decoded(text: str, algorithms: int) -> bytes:
 
 
 def _opened(state: RaceState, name: str) -> RaceState:
-    """The state in which a candidate is unresolved against all others, and catches up on what was drawn since it ran."""
+    """The state with a candidate unresolved against all others and catching up on instances drawn since it ran."""
     index, others = state.algorithms.index(name), state.candidates
     others[index] = False
     resolved = state.resolved.copy()
