@@ -1,9 +1,9 @@
-"""Which black-box optimizers are worth deploying when the budget is not known yet.
+"""Find the black-box optimizers worth deploying when the budget is not known yet.
 
-`polarbear` races anytime optimizers to their Pareto set over time: runs are ranked at every timepoint, a
-Bayesian Plackett–Luce posterior says who is better when, and effort goes where it still decides something.
+`polarbear` races anytime optimizers to their Pareto set over time: runs are ranked at every timepoint, a Bayesian
+Plackett–Luce posterior says which optimizer is better when, and further runs go where they can still decide something.
 
-Importing `polarbear` is cheap: every room loads when it is first used.
+Importing `polarbear` is cheap: every subpackage loads when it is first used.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ __all__ = [
 _VALUES = {"Race": "polarbear.racing", "improves": "polarbear.results", "load": "polarbear.results"} | dict.fromkeys(
     ("Outcome", "Reason", "Run", "RunKey", "Trajectory", "linear_times", "log_times"), "polarbear.records"
 )
-"""Where those public names are that are no rooms. The module `polarbear.race` is itself called."""
+"""Modules of the public names that are not subpackages. `polarbear.race` is a callable module."""
 
 
 def __getattr__(name: str) -> Any:

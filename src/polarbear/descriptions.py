@@ -1,4 +1,4 @@
-"""Objects as plain values, in study files and in the specs that studies store; and errors that know their field."""
+"""Descriptions of objects as plain values, for study files and stored specs; and errors that name their field."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from typing import Any, cast
 from polarbear.plugins import Group, load_plugin, plugin_name
 
 _STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of writing
-    "\u2028\u2029\ud800-\udfff]"  # further ends of lines, and halves of characters
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and line feed
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
+    "\u2028\u2029\ud800-\udfff]"  # line and paragraph separators, and surrogates
 )
 FieldPath = tuple[str | int, ...]
-"""Keys, and positions in arrays: ``("algorithms", 1, "name")``."""
+"""Keys and array positions, such as ``("algorithms", 1, "name")``."""
 
 _SHOWN = 60
-"""How many characters of what users wrote are repeated in messages."""
+"""Maximum number of characters of a user's value quoted in messages."""
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
 _GROUPS: dict[str, Group] = {"optimizer": "optimizers", "suite": "problems", "problem": "problems"}
 _METHODS = {"optimizer": {"__call__", "ask"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
-"""Methods of which a user's class needs one, by what it describes."""
+"""Methods of which a user's class needs at least one, by the kind of object."""
 
 
 class FieldError(ValueError):
-    """A field of settings, or of the file that describes them, has a wrong value.
+    """A field of settings, or of the file that describes them, has an invalid value.
 
     Attributes:
-        where: The path of the field; empty where it is not known.
+        where: The path of the field; empty if unknown.
     """
 
     def __init__(self, where: FieldPath, message: str) -> None:
@@ -54,7 +54,7 @@ class FieldTypeError(FieldError, TypeError):
 
 @contextmanager
 def errors_at(*where: str | int) -> Generator[None]:
-    """Raise errors of the block as `FieldError` at a path, such as ``errors_at("algorithms", 1)``."""
+    """Re-raise errors of the block as `FieldError` at a path, such as ``errors_at("algorithms", 1)``."""
     try:
         yield
     except FieldError as error:
@@ -66,13 +66,13 @@ def errors_at(*where: str | int) -> Generator[None]:
 
 
 def shortened(value: object) -> str:
-    """The `repr` of what a user wrote, for messages; of what is long, the beginning."""
+    """The `repr` of a user's value for messages, truncated if long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:
-    """The end of an error message: the closest valid name, if one is close, and all valid names."""
+    """The end of an error message: the closest valid name, if any is close, and all valid names."""
     names = sorted(valid)
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), folded, n=1)
@@ -81,7 +81,7 @@ def did_you_mean(word: str, valid: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    r"""`text` with each character that steers a terminal, or breaks a figure, as ``\uXXXX``: as JSON writes it too."""
+    r"""`text` with characters that control a terminal or break a figure escaped as in JSON, ``\uXXXX``."""
     return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
@@ -92,7 +92,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], most: int = 100) -> str:
-    """Cells of text as a table in HTML, for notebooks; of many rows the first, and how many there are."""
+    """An HTML table for notebooks, of text cells; beyond `most` rows, only the first and the number of all."""
     head = "".join(f"<th scope='col'>{escape(printable(name))}</th>" for name in columns)
     lines = ["".join(f"<td>{escape(printable(cell))}</td>" for cell in row) for row in rows]
     more = f"<p>The first {most} of {len(lines):,} rows.</p>" if len(lines) > most else ""
@@ -100,11 +100,11 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], most: int 
 
 
 def checked_name(name: Any, what: str = "name") -> str:
-    """`name`, which must be text on one line, as it stands in tables and keys of studies.
+    """Return `name` if it is text on one line, since names appear in tables and keys of studies.
 
     Raises:
-        TypeError: If it is no text.
-        ValueError: If it is blank, or holds line ends or other control characters.
+        TypeError: If it is not text.
+        ValueError: If it is blank, or contains line ends or other control characters.
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} is {name!r}; it must be text in quotes")
@@ -114,7 +114,7 @@ def checked_name(name: Any, what: str = "name") -> str:
 
 
 def reference(x: Callable[..., Any]) -> str:
-    """Where a function or class can be imported from, ``"module:qualname"``; an object's class for other callables."""
+    """The reference ``"module:qualname"`` to a function or class, or to the class of any other callable."""
     source: Any = x if hasattr(x, "__qualname__") else type(x)
     return f"{source.__module__}:{source.__qualname__}"
 
@@ -123,8 +123,8 @@ def imported(reference: Any, what: str) -> Callable[..., Any]:
     """Import the function or class at ``"module:qualname"``.
 
     Args:
-        reference: Where it is; something callable is returned as it is.
-        what: Its role, for messages.
+        reference: The reference; a callable is returned unchanged.
+        what: The role of the object, for messages.
 
     Raises:
         ValueError: If the reference is malformed, or does not lead to anything callable.
@@ -151,9 +151,9 @@ def imported(reference: Any, what: str) -> Callable[..., Any]:
 
 
 def references(description: object) -> Iterator[tuple[str, str]]:
-    """All references in a description that `imported` would follow, with their modules.
+    """All references in a description that `imported` would follow, each with its module.
 
-    Names (``name = "…"``) are passed over: nothing is imported by them.
+    Names (``name = "…"``) are skipped: nothing is imported by name.
     """
     if isinstance(description, str):
         if match := _REFERENCE.fullmatch(description):
@@ -168,14 +168,14 @@ def references(description: object) -> Iterator[tuple[str, str]]:
 
 
 def check_runs_when_called(function: Any, what: str) -> None:
-    """Refuse generator and async functions, and objects whose call is one: a call runs nothing of them.
+    """Refuse generator and async functions, and objects whose ``__call__`` is one: a call would run none of their code.
 
     Args:
-        function: Anything callable.
+        function: Any callable.
         what: Its role, for messages.
 
     Raises:
-        TypeError: If it is one; the message names it.
+        TypeError: If `function` is one of these; the message names it.
     """
     called: Any = function
     while isinstance(called, functools.partial):
@@ -196,10 +196,10 @@ _DEFERRED = (
 
 
 def own_description(x: object, kind: str) -> dict[str, Any]:
-    """An object of a user's own class: where the class is, and its fields if it is a dataclass.
+    """Describe an object of a user's own class: a reference to the class, and the fields if it is a dataclass.
 
-    A class that an installed package offers goes by its name there (see `polarbear.plugins`). `own_object` makes a
-    dataclass from it; of other objects it only tells whether they are of the same class.
+    A class that an installed package offers is named as the package names it (see `polarbear.plugins`). `own_object`
+    rebuilds a dataclass from its description; for other objects, the description only identifies the class.
     """
     description: dict[str, Any] = {kind: plugin_name(_GROUPS[kind], type(x)) or reference(type(x))}
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
@@ -209,10 +209,10 @@ def own_description(x: object, kind: str) -> dict[str, Any]:
 
 
 def own_object(description: Mapping[str, Any], kind: str) -> Any:
-    """The object that `own_description` described.
+    """Build the object that `own_description` described.
 
     Raises:
-        ValueError: If it is no class of such objects, cannot be imported, or does not take these fields.
+        ValueError: If its class is not of this kind, cannot be imported, or does not take these fields.
     """
     fields = {name: value for name, value in description.items() if name != kind}
     name, what = description[kind], f"{kind} {description[kind]!r}"
@@ -221,15 +221,15 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
 
 
 def own_class(value: object, kind: str, what: str) -> type[Any]:
-    """`value`, which must be a class of optimizers, suites or problems: nothing else is called to make one.
+    """Return `value` if it is a class of optimizers, suites or problems: nothing else may be called to make one.
 
     Args:
-        value: What was imported.
+        value: The imported object.
         kind: ``"optimizer"``, ``"suite"`` or ``"problem"``.
-        what: What is described, for messages.
+        what: The object described, for messages.
 
     Raises:
-        ValueError: If it is something else.
+        ValueError: If `value` is anything else.
     """
     methods = _METHODS[kind]
     if isinstance(value, type) and any(methods & vars(base).keys() for base in value.__mro__):
@@ -245,11 +245,11 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
 
     Args:
         cls: The class.
-        arguments: By name.
-        what: What is described, for messages, such as ``"suite 'bbob'"``.
+        arguments: Keyword arguments of the class.
+        what: The object described, for messages, such as ``"suite 'bbob'"``.
 
     Raises:
-        ValueError: If an argument is unknown, missing, or not what the class takes.
+        ValueError: If an argument is unknown, missing, or refused by the class.
     """
     check_arguments(cls, arguments, what)
     try:
@@ -261,7 +261,7 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
 
 
 def check_arguments(cls: type[Any], names: Collection[str], what: str) -> None:
-    """Raise a `ValueError` if a class does not have one of the arguments, or requires others."""
+    """Raise a `ValueError` if a class lacks one of the named arguments, or requires others."""
     try:
         arguments = inspect.signature(cls).parameters
     except ValueError:  # classes of extension modules may have no signature
@@ -280,10 +280,10 @@ _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def parameters(cls: type[Any], preset: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The arguments that a description of a dataclass may hold: each one's default, or ``"required"``.
+    """The arguments that a description of a dataclass may contain: each one's default, or ``"required"``.
 
     Args:
-        cls: The class that the description makes.
+        cls: The dataclass described.
         preset: Defaults that differ from the class's own.
     """
     defaults = {name: argument.default for name, argument in inspect.signature(cls).parameters.items()}
@@ -295,7 +295,7 @@ def parameters(cls: type[Any], preset: Mapping[str, Any] | None = None) -> dict[
 
 
 def plain_value(value: Any) -> Any:
-    """`value` in the types of JSON; functions become references, and what is neither its `repr`."""
+    """`value` as JSON types; callables become references, and anything else its `repr`."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "tolist"):

@@ -1,36 +1,36 @@
-"""Packages that are not installed with polarbear itself, imported when something needs them and not before."""
+"""Optional packages, imported only when something needs them."""
 
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 DISTRIBUTION = "polarbear-race"
-"""What this package is called where packages are installed from."""
+"""The name of this package on package indexes."""
 
 
 class ExtraMissing(ImportError):  # noqa: N818 - says what is the case
-    """A package is not installed; the message names the extra of polarbear that brings it. No run is to blame."""
+    """An optional package is not installed; the message names the extra that installs it. It is not a run's failure."""
 
 
 class Extra(NamedTuple):
-    """What has to be installed: a module, and the extra of polarbear that brings it."""
+    """An optional dependency: a module, and the extra of polarbear that installs it."""
 
     module: str
     name: str
 
     @property
     def installed(self) -> bool:
-        """Whether it is there; it is not imported."""
+        """Whether the module can be found; it is not imported."""
         return find_spec(self.module) is not None
 
     def check(self, what: str) -> None:
-        """Look whether it is installed, without importing it.
+        """Check that the module is installed, without importing it.
 
         Args:
             what: What needs it, for the message.
 
         Raises:
-            ExtraMissing: If it is not.
+            ExtraMissing: If it is not installed.
         """
         if not self.installed:
             raise ExtraMissing(_message(self, what), name=self.module)
@@ -40,7 +40,7 @@ def optional(module: str, extra: str, what: str) -> Any:
     """Import a module of an optional package.
 
     Args:
-        module: Its name, e.g. "nlopt" or "pymoo.algorithms.moo.nsga2".
+        module: The module's name, e.g. "nlopt" or "pymoo.algorithms.moo.nsga2".
         extra: The extra of polarbear that installs its package.
         what: What needs it, for the message, e.g. "method nuts".
 

@@ -1,6 +1,6 @@
-"""The machine a study runs on: its cores, and one of them for each worker.
+"""The machine a study runs on: its cores, one for each worker.
 
-Runs measured in seconds are comparable only where each has a core of its own.
+Runs measured in seconds are comparable only if each has a core to itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path("/")
 SLACK = 0.5
-"""Busy cores that are tolerated without a warning: something always runs."""
+"""Number of busy cores tolerated without a warning: something always runs."""
 
 
 class OversubscriptionWarning(UserWarning):
@@ -26,13 +26,13 @@ class OversubscriptionWarning(UserWarning):
 
 
 def cores(root: Path = ROOT) -> int:
-    """How many cores this process may keep busy, at least 1.
+    """Number of cores this process may keep busy, at least 1.
 
-    That is the cores it may be scheduled on, or as many as the CPU quota of its control group (cgroup v1 or v2, as
-    containers and cluster schedulers set it) pays for, rounded down, if they are fewer.
+    It is the number of cores the process may be scheduled on or, if smaller, the CPU quota of its control group (cgroup
+    v1 or v2, as containers and cluster schedulers set it), rounded down.
 
     Args:
-        root: Where the system's files ``proc`` and ``sys`` are found.
+        root: The directory that contains the system's ``proc`` and ``sys``.
     """
     allowed = len(_allowed()) or os.cpu_count() or 1
     quota = cpu_quota(root)
@@ -40,20 +40,20 @@ def cores(root: Path = ROOT) -> int:
 
 
 def cpu_quota(root: Path = ROOT) -> float | None:
-    """Seconds of CPU per second that the control groups of this process allow; None without a limit, or if unknown."""
+    """CPU seconds per second allowed by the control groups of this process; None if unlimited or unknown."""
     limits = [limit for folder in _control_groups(root) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
 
 def take_core() -> tuple[BaseFileLock | None, str]:
-    """Keep this process on a core that no other process of the user's took in this way; for a worker's start.
+    """Pin this process to a core that no other process of the same user has taken this way, as a worker starts.
 
-    Each core has a lock file in the temporary directory. The second hyperthread of a core is taken only when the first
-    one of each is. No more cores are given away than `cores` says.
+    Each core has a lock file in the temporary directory. Second hyperthreads are taken only once the first one of every
+    core is. At most `cores()` cores are given out.
 
     Returns:
-        The lock, which is to be kept as long as the core is; and why there is none. Neither where the system does not
-        let a process choose its cores.
+        The lock, to be held as long as the core is used; and the reason if there is none. None and an empty reason
+        where the system does not let a process choose its cores.
     """
     from filelock import FileLock, Timeout
 
@@ -71,18 +71,18 @@ def take_core() -> tuple[BaseFileLock | None, str]:
 
 
 def seat() -> tuple[str, tuple[int, ...]]:
-    """This process's host, and the cores it may be scheduled on."""
+    """This process's host name, and the cores it may be scheduled on."""
     return platform.node(), tuple(sorted(_allowed()))
 
 
 def pin(core: int) -> bool:
-    """Keep the calling thread, and the threads and processes it starts later, on one core; for a worker's start.
+    """Pin the calling thread, and the threads and processes it starts later, to one core, as a worker starts.
 
     Args:
-        core: The core's number. It is the only one that is seen afterwards.
+        core: The core's number. Afterwards it is the only core visible.
 
     Returns:
-        Whether it is pinned now; False where the system cannot do it or does not allow this core.
+        Whether the thread is now pinned; False where the system does not support it or does not allow this core.
     """
     if not hasattr(os, "sched_setaffinity"):
         return False
@@ -96,15 +96,15 @@ def pin(core: int) -> bool:
 def oversubscription(workers: int, *, root: Path = ROOT) -> str | None:
     """Why seconds should not be measured with this many workers here; None if they can be.
 
-    Call it before the workers start: the load average, a mean of about the last minute over the whole machine, would
-    count them otherwise.
+    Call it before the workers start; otherwise they count towards the load average, a mean over about the last minute
+    and the whole machine.
 
     Args:
-        workers: How many runs are to be executed at a time.
+        workers: Number of runs to be executed at a time.
         root: As for `cores`.
 
     Returns:
-        A warning for people: more workers than cores, or other programs on the cores.
+        A warning for users: more workers than cores, or other programs on the cores.
     """
     available = cores(root)
     if workers > available:
@@ -128,12 +128,12 @@ def _cores(count: int) -> str:
 
 
 def _in_turn() -> list[int]:
-    """The cores in the order they are given away."""
+    """The cores in the order they are given out."""
     return sorted(_allowed(), key=lambda core: (_thread_of_core(core), core))
 
 
 def _allowed() -> set[int]:
-    """The cores this process may be scheduled on; empty where the system does not tell."""
+    """The cores this process may be scheduled on; empty if unknown."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
@@ -145,7 +145,7 @@ def _load() -> float | None:
 
 
 def _thread_of_core(core: int) -> int:
-    """Which hyperthread of its physical core it is, from 0; 0 if the system does not tell."""
+    """Index of a hyperthread within its physical core, from 0; 0 if unknown."""
     listed = _read(Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"))
     siblings: set[int] = set()
     with suppress(ValueError):
@@ -156,7 +156,7 @@ def _thread_of_core(core: int) -> int:
 
 
 def _control_groups(root: Path) -> Iterator[Path]:
-    """The folders of the control groups that may limit this process: its own and all above, of either version."""
+    """Folders of the control groups that may limit this process: its own and all ancestors, of either version."""
     mounts = root / "sys/fs/cgroup"
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
@@ -169,7 +169,7 @@ def _control_groups(root: Path) -> Iterator[Path]:
 
 
 def _limit(folder: Path) -> float | None:
-    """The CPU quota set on one control group: of version 2 in ``cpu.max``, of version 1 in two files."""
+    """The CPU quota of one control group, read from ``cpu.max`` (version 2) or from two files (version 1)."""
     words = _read(folder / "cpu.max").split() or [
         _read(folder / f"cpu.cfs_{part}_us").strip() for part in ("quota", "period")
     ]

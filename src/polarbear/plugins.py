@@ -1,10 +1,10 @@
-"""What other installed packages add, by the entry points they declare.
+"""Plugins: what other installed packages add through entry points.
 
-A package offers an optimizer, a suite or problem, a reader of a format, a model, a command or a view of the analyzer by
+A package offers an optimizer, a suite or problem, a file-format reader, a model, a command or an analyzer view through
 an entry point in the group ``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats``,
 ``polarbear.models``, ``polarbear.commands`` or ``polarbear.views``. Listings, study files, the command line and the
 analyzer then know it by the entry point's name. Nothing is imported before it is used. A package installed while Python
-runs is seen at the next start.
+is running is found at the next start.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def plugin_names(group: Group) -> tuple[str, ...]:
 
 
 def plugin_packages(group: Group, name: str) -> str:
-    """The packages that offer a name; more than one is a mistake, which `load_plugin` reports."""
+    """The packages that offer a name; more than one is an error that `load_plugin` reports."""
     return ", ".join(sorted({_package(entry) for entry in _entries(group) if entry.name == name}))
 
 
 def load_plugin(group: Group, name: str) -> Any:
-    """The object that a package offers by this name; None if no package does.
+    """The object that a package offers under this name; None if no package does.
 
     Raises:
         ValueError: If two packages offer the name, or its object cannot be imported; the packages are named.
@@ -49,7 +49,7 @@ def load_plugin(group: Group, name: str) -> Any:
 
 
 def plugin_name(group: Group, cls: type[Any]) -> str | None:
-    """The name by which a package offers a class; None if no package does."""
+    """The name under which a package offers a class; None if no package does."""
     path = f"{cls.__module__}:{cls.__qualname__}"
     return next((entry.name for entry in _entries(group) if entry.value == path), None)
 

@@ -17,7 +17,7 @@ class Traits:
     """Properties of a problem, beyond its box, that optimizers and experiments depend on.
 
     Attributes:
-        integers: (d,) which variables are integers; None: none.
+        integers: (d,) mask of the integer variables; None if there are none.
         objectives: Number of objective values per evaluation.
         constraints: Number of constraints; a point is feasible where all g(x) <= 0.
         noisy: Whether two evaluations of one point may differ.
@@ -30,7 +30,7 @@ class Traits:
 
     @property
     def integer_mask(self) -> NDArray[np.bool_] | None:
-        """(d,) which variables are integers; None if all are real."""
+        """(d,) mask of the integer variables; None if all are real."""
         return self.integers if self.integers is not None and self.integers.any() else None
 
 
@@ -39,10 +39,10 @@ PLAIN = Traits()
 
 
 def traits_of(problem: Any) -> Traits:
-    """A problem's attribute `traits`; `PLAIN` for a problem without one.
+    """The attribute `traits` of a problem; `PLAIN` if it has none.
 
     Raises:
-        TypeError: If the attribute is no `Traits`.
+        TypeError: If the attribute is not a `Traits`.
     """
     traits = getattr(problem, "traits", PLAIN)
     if not isinstance(traits, Traits):
@@ -74,30 +74,30 @@ class Problem(Box, Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, such as ``"bbob-f3-i1-d5"``."""
+        """The problem's name, such as ``"bbob-f3-i1-d5"``."""
         ...
 
     @property
     def optimum(self) -> float | None:
-        """The best objective value if it is known, unsigned by `minimize`; else None."""
+        """The best objective value, not negated if the problem is maximized; None if unknown."""
         ...
 
     @property
     def minimize(self) -> bool:
-        """Whether low values are good."""
+        """Whether lower values are better."""
         ...
 
     @property
     def raw(self) -> Callable[[FloatArray], float]:
         """The fastest way to evaluate one (d,) float64 point.
 
-        It may skip input checks: NaN means that the point is invalid or that the objective is NaN there; `diagnose`
-        tells which.
+        It may skip input checks: NaN means that the point is invalid or that the objective is NaN there, and
+        `diagnose` tells which.
         """
         ...
 
     def diagnose(self, x: object) -> None:
-        """Raise a TypeError or ValueError that says why `x` is no valid point; return if it is one."""
+        """Raise a TypeError or ValueError that says why `x` is not a valid point; return if it is."""
         ...
 
     def __call__(self, x: Any) -> Any:
@@ -107,7 +107,7 @@ class Problem(Box, Protocol):
 
 @runtime_checkable
 class ProblemSpec(Protocol):
-    """Describes a problem to build: a frozen, hashable, picklable value that loads no library until `build`.
+    """A description of a problem to build: a frozen, hashable, picklable value that loads no library until `build`.
 
     A problem of a suite states its suite, function, dimension and instance in an attribute `identity`, an `Instance`.
     """
@@ -126,7 +126,7 @@ def identity_of(problem: ProblemSpec) -> Instance:
     """The suite, function, dimension and instance of a problem: its `identity`, else parsed from its name.
 
     Raises:
-        TypeError: If its attribute `identity` is no `Instance`.
+        TypeError: If its attribute `identity` is not an `Instance`.
     """
     identity = getattr(problem, "identity", None)
     if identity is None:
@@ -151,14 +151,14 @@ class Instances(Protocol):
 
 
 class Trial(Protocol):
-    """One run's view of a problem whose optimizer sees other values than those that judge the run."""
+    """One run's view of a problem on which the optimizer sees other values than those that the run is judged by."""
 
     def __call__(self, x: FloatArray, /) -> tuple[Any, float]:
-        """Evaluate one point (d,): the value the optimizer sees, and the value that judges the run."""
+        """Evaluate one point (d,): the value the optimizer sees, and the value the run is judged by."""
         ...
 
     def batch(self, points: FloatArray, /) -> tuple[Any, FloatArray]:
-        """Evaluate (m, d) points: what the optimizer sees, row by row, and the (m,) values that judge the run."""
+        """Evaluate (m, d) points: what the optimizer sees, row by row, and the (m,) values the run is judged by."""
         ...
 
 
@@ -167,7 +167,7 @@ class Tried(Protocol):
     """A problem that gives each run its own `Trial`."""
 
     def trial(self, rng: np.random.Generator, /) -> Trial:
-        """A new trial, whose randomness comes from `rng` alone."""
+        """Start a trial, whose randomness comes from `rng` alone."""
         ...
 
 
@@ -184,19 +184,19 @@ class Objective(Box, Protocol):
 
     @property
     def constraints(self) -> Callable[[Any], FloatArray] | None:
-        """The c constraint values of a point, (d,) -> (c,), or batch, (m, d) -> (m, c); at most 0 where they hold.
+        """The function that gives the c constraint values of a point, (d,) -> (c,), or batch, (m, d) -> (m, c).
 
-        Free for the points evaluated last, by the objective or for their constraints; any other point costs one
-        evaluation. None if there are no constraints.
+        A constraint holds where its value is at most 0. The points evaluated last, by the objective or by this
+        function, are free; any other point costs one evaluation. None if there are no constraints.
         """
         ...
 
     def expose(self, **getters: Callable[[], float]) -> None:
-        """Offer parameters for logging: for each name a function that returns the current value.
+        """Offer parameters for logging, each as a function that returns its current value.
 
         Call it again to add names or to replace functions. A function with a true attribute ``on_request``, such as
         those of `components`, is called only if its name is requested. The functions are called during an evaluation,
-        once the point is evaluated and before its value is returned; they must not evaluate points.
+        after the point is evaluated and before its value is returned; they must not evaluate points.
 
         Raises:
             TypeError: If a getter cannot be called.
@@ -205,19 +205,19 @@ class Objective(Box, Protocol):
         ...
 
     def recommend(self, getter: Callable[[], ArrayLike], /) -> None:
-        """Offer the point (d,) that the optimizer would return now; with several objectives also (m, d) points.
+        """Offer a function that returns the point (d,) the optimizer would recommend now.
 
-        The function is called together with those of `expose`.
+        With several objectives it may also return (m, d) points. It is called together with those of `expose`.
 
         Raises:
-            TypeError: If it cannot be called.
+            TypeError: If `getter` cannot be called.
         """
         ...
 
     def __call__(self, x: Any) -> Any:
-        """Evaluate one point, (d,) -> float, or a batch, (m, d) -> (m,). Low values are good.
+        """Evaluate one point, (d,) -> float, or a batch, (m, d) -> (m,). Lower values are better.
 
-        With k objectives a point gives (k,) and a batch (m, k).
+        With k objectives a point gives (k,) values and a batch (m, k).
         """
         ...
 
@@ -226,50 +226,52 @@ class Objective(Box, Protocol):
 class CallableOptimizer(Protocol):
     """An anytime optimizer with its own loop: it evaluates the problem until it is stopped or done.
 
-    It is stopped by an exception outside `Exception`, raised by the evaluation, which it must not catch. All its
+    To stop it, the evaluation raises an exception that is not an `Exception`; the optimizer must not catch it. All its
     randomness comes from `rng`. It is a frozen, picklable value. If its library has global state, so that runs within
     one process disturb each other, its attribute `one_at_a_time` is true.
     """
 
     @property
     def name(self) -> str:
-        """Its name within a study."""
+        """The optimizer's name within a study."""
         ...
 
     def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
-        """Optimize `problem`; the return value is ignored, the evaluations count."""
+        """Optimize `problem`; only the evaluations count, the return value is ignored."""
         ...
 
 
 @runtime_checkable
 class AskTellOptimizer(Protocol):
-    """An anytime optimizer by ask and tell; a driver evaluates for it, see `polarbear.optimizers.drive`.
+    """An anytime optimizer with an ask-and-tell interface; `polarbear.optimizers.drive` evaluates its points.
 
-    The optimizer holds its settings, a frozen and picklable value; the state holds a run's progress. A state that was
-    passed on may be changed in place: continue with the one returned. For `one_at_a_time` see `CallableOptimizer`.
+    The optimizer is a frozen, picklable value that holds the settings; the state holds a run's progress. Methods may
+    change the state they receive in place: continue with the one they return. For `one_at_a_time` see
+    `CallableOptimizer`.
     """
 
     @property
     def name(self) -> str:
-        """Its name within a study."""
+        """The optimizer's name within a study."""
         ...
 
     def init(self, problem: Any, rng: np.random.Generator, /) -> Any:
-        """The first state of a run, for the box and the traits of `problem`, which is not evaluated.
+        """The initial state of a run, for the box and the traits of `problem`, which is not evaluated.
 
         All randomness of the run comes from `rng`.
         """
         ...
 
     def ask(self, state: Any, /) -> tuple[Any, Any]:
-        """The next points and the state: a point (d,) or a batch (m, d), which is empty once the run has ended."""
+        """The next point (d,) or batch (m, d), which is empty once the run has ended; and the state."""
         ...
 
     def tell(self, state: Any, points: Any, values: Any, /) -> Any:
-        """The state after the points' values, low is good: a number for a point, (m,) for a batch.
+        """The state after an update with the points' values, of which lower is better.
 
-        With k objectives they are (k,) or (m, k). An optimizer with a true attribute `takes_constraints` receives the
-        c constraint values as a further argument, (c,) or (m, c), at most 0 where they hold, if the problem has any.
+        They are a number for a point and (m,) for a batch; with k objectives (k,) or (m, k). If the problem has c
+        constraints, an optimizer with a true attribute `takes_constraints` receives their values, (c,) or (m, c), as a
+        further argument; a constraint holds where its value is at most 0.
         """
         ...
 
@@ -283,7 +285,7 @@ class Observable(Protocol):
     """An `AskTellOptimizer` with parameters to log."""
 
     def diagnostics(self, state: Any, /) -> Mapping[str, Callable[[Any], float]]:
-        """For each name a function that reads it from any state of the same run; the names stay the same all along.
+        """For each parameter a function that reads it from any state of the run; the names never change within a run.
 
         A function with a true attribute ``on_request`` is called only if its name is requested.
         """
@@ -295,42 +297,42 @@ class Resumable(Protocol):
     """An `AskTellOptimizer` whose states can be saved: a restored run continues as if it had not been interrupted."""
 
     def save(self, state: Any, /) -> bytes:
-        """A state as bytes; the state itself is unchanged.
+        """The state as bytes; the state itself is unchanged.
 
         Raises:
-            TypeError: If it holds something that cannot be saved.
+            TypeError: If the state holds something that cannot be saved.
         """
         ...
 
     def restore(self, saved: bytes, /) -> Any:
-        """The state that an optimizer of equal settings has saved."""
+        """The state saved by an optimizer with equal settings."""
         ...
 
 
 @runtime_checkable
 class Reseedable(Protocol):
-    """An optimizer whose library draws from random states of its own, seeded from the run's generator."""
+    """An optimizer whose library has random generators of its own, seeded from the run's generator."""
 
     def reseed(self, state: Any, rng: np.random.Generator, /) -> None:
-        """Seed them anew from the run's generator, in place: all further chance comes from it."""
+        """Reseed the library's generators in `state`, in place: all further randomness derives from `rng`."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WarmStart:
-    """What another optimizer can start from, in the problem's coordinates; None where it is unknown.
+    """What an optimizer leaves for another one to start from, in the problem's coordinates; None where unknown.
 
     Attributes:
         evaluations: Number of evaluations so far.
         best: (d,) the best point evaluated.
-        value: Its value.
-        mean: (d,) the mean m of the search distribution N(m, σ²C).
-        step_size: σ.
-        covariance: (d, d) C.
-        population: (m, d) the points from which the next ones are generated.
-        values: (m,) their values, or (m, k).
-        optimizer: The optimizer that has left it.
-        state: That optimizer's own state, for another one of its kind.
+        value: Objective value of `best`.
+        mean: (d,) mean m of the search distribution N(m, σ²C).
+        step_size: Step size σ of the search distribution.
+        covariance: (d, d) covariance matrix C of the search distribution.
+        population: (m, d) points from which the next ones are generated.
+        values: (m,) objective values of `population`, or (m, k) with k objectives.
+        optimizer: The optimizer that left these values.
+        state: That optimizer's own state, for another optimizer of the same kind.
     """
 
     evaluations: int
@@ -350,7 +352,7 @@ class Transferable(Protocol):
     """An `AskTellOptimizer` from whose states another optimizer can start."""
 
     def warm_start(self, state: Any, /) -> WarmStart:
-        """What there is to start from."""
+        """What another optimizer can start from."""
         ...
 
 
@@ -358,34 +360,34 @@ class Transferable(Protocol):
 class Continuing(Protocol):
     """An optimizer that can start where another one has ended.
 
-    A switch to equal settings changes nothing, bit for bit; or an attribute `switch_cost` says how many evaluations are
-    lost at most: a number, a multiple of the dimension such as ``"10*d"``, or ``"all"`` that came before. One that has
-    the method and cannot start there all the same says so by an attribute ``starts_from_others = False``.
+    A switch to equal settings changes nothing, bit for bit; otherwise an attribute `switch_cost` says how many
+    evaluations are lost at most: a number, a multiple of the dimension such as ``"10*d"``, or ``"all"`` before the
+    switch. An optimizer that has the method but cannot start there has an attribute ``starts_from_others = False``.
     """
 
     def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart, /) -> None:
-        """Optimize `problem` as a call does, from as much of what the other one has left as it can use."""
+        """Optimize `problem` as a call does, starting from as much of `start` as the optimizer can use."""
         ...
 
 
 def starts_from_others(optimizer: Any) -> bool:
-    """Whether an optimizer can start where another one has ended."""
+    """Whether the optimizer can start where another one has ended."""
     return isinstance(optimizer, Continuing) and getattr(optimizer, "starts_from_others", True)
 
 
 @runtime_checkable
 class Particular(Protocol):
-    """An optimizer that takes only some problems, and tells which. Studies ask before anything runs."""
+    """An optimizer that accepts only some problems and says which. Studies ask before anything runs."""
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        """Why it does not accept problems with these traits and this dimension; empty if it does."""
         ...
 
 
 def refusal(optimizer: Any, traits: Traits, dimension: int) -> str:
-    """Why an optimizer takes no problem of these traits and this dimension.
+    """Why an optimizer does not accept problems with these traits and this dimension.
 
     Returns:
-        A sentence for users; empty if it takes them, or is not `Particular`.
+        A sentence for users; empty if it accepts them, or is not `Particular`.
     """
     return optimizer.refuses(traits, dimension) if isinstance(optimizer, Particular) else ""

@@ -11,13 +11,13 @@ _UNITS = (
     ("h", "min", 3_600, 60),
     ("min", "s", 60, 1),
 )
-"""Units of time with the next smaller ones, and the seconds of both."""
+"""Each unit of time, the next smaller one, and both in seconds."""
 _MOST_WRITTEN = 10**12
-"""Counts from here on are not written out."""
+"""Counts from here on are written in scientific notation."""
 
 
 def amount(number: float) -> str:
-    """A large number to read: 8,660, 640,000, 15.4 million, 3.5e+20."""
+    """A large number in readable form: 8,660, 640,000, 15.4 million, 3.5e+20."""
     if abs(number) >= 1e15:
         return f"{number:.1e}"
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
@@ -27,7 +27,7 @@ def amount(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the largest units that tell something: 0.25 s, 3 min 20 s, 2.9e+20 years."""
+    """Seconds in the largest units that fit: 0.25 s, 3 min 20 s, 2.9e+20 years."""
     if seconds >= 1_000 * _YEAR:
         return f"{seconds / _YEAR:.1e} years"
     if seconds < 10:
@@ -40,7 +40,7 @@ def duration(seconds: float) -> str:
 
 
 def plural(items: Sized | int, noun: str) -> str:
-    """How many there are: 1 pair, 2,000 pairs, 3.5e+20 runs."""
+    """A count with its noun: 1 pair, 2,000 pairs, 3.5e+20 runs."""
     count = items if isinstance(items, int) else len(items)
     number = f"{count:,}" if count < _MOST_WRITTEN else f"{count:.1e}"
     return f"{number} {noun}{'' if count == 1 else 's'}"

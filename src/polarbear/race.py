@@ -1,7 +1,7 @@
-"""`polarbear.race(...)` races; ``from polarbear.race import Race`` works as it always did.
+"""A callable module: `polarbear.race(...)` runs a race, and ``from polarbear.race import Race`` imports from it.
 
-The module can be called, because importing it makes it the attribute `polarbear.race`, whatever stood there before. The
-function is `polarbear.results.race`, the other names are those of `polarbear.racing`.
+It has to be callable because importing it sets the attribute `polarbear.race`, whatever that was before. The function
+is `polarbear.results.race`; the other names are those of `polarbear.racing`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ += racing.__all__
 
 
 class _Callable(ModuleType):
-    """A module that is called as its function of the same name."""
+    """A module that calls its function of the same name."""
 
     __call__ = staticmethod(race)
 

@@ -20,30 +20,30 @@ from polarbear.inference import Model, prior
 from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, RunKey, Trajectory, check_axis
 
 Noise = Literal["gumbel", "reversed-gumbel", "normal", "lasting-gumbel"]
-"""What is added to the log-ratings log θ*(t), always with variance π²/6 and the same for all algorithms:
+"""Distribution of the noise added to the log-ratings log θ*(t), with variance π²/6 and the same for all algorithms:
 
 - "gumbel": standard Gumbel noise, independent at each timepoint. Rankings follow the Plackett–Luce model.
-- "reversed-gumbel": its negative. i beats j with the same probability θ*_i / (θ*_i + θ*_j), but of three or more, each
-  is best with another probability than θ*.
+- "reversed-gumbel": its negative. i still beats j with probability θ*_i / (θ*_i + θ*_j), but among three or more
+  algorithms the probability of being best is no longer proportional to θ*.
 - "normal": Thurstone's model. i beats j with probability Φ(√3 log(θ*_i / θ*_j) / π).
 - "lasting-gumbel": Gumbel noise drawn once per run and kept at all timepoints. Rankings at each timepoint follow the
-  Plackett–Luce model, those of successive timepoints are not independent.
+  Plackett–Luce model, but rankings at successive timepoints are dependent.
 
-With all of them i beats j more often than not where θ*_i > θ*_j, so the Pareto set is the same.
+Under each of them i beats j more often than not where θ*_i > θ*_j, so the Pareto set is the same.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """True ratings over time, and runs drawn from them.
+    """True ratings over time, from which runs can be drawn.
 
     Attributes:
         times: (T,) strictly increasing positive timepoints.
-        ratings: (T, n) θ*; each row is positive and sums to 1.
-        names: n names.
+        ratings: (T, n) true ratings θ*; each row is positive and sums to 1.
+        names: The n algorithms' names.
 
     Raises:
-        ValueError: If the shapes do not fit or the ratings are not on the simplex.
+        ValueError: If the shapes do not match or the ratings are not on the simplex.
     """
 
     times: FloatArray
@@ -71,14 +71,14 @@ class Truth:
         return tuple(self.names[index] for index in np.flatnonzero(~dominated))
 
     def run(self, key: RunKey, until: float, axis: Axis = "evaluations", *, noise: Noise = "gumbel") -> Run:
-        """The run of one algorithm on one instance, cut at `until`; the same for the same key and noise.
+        """Simulate the run of one algorithm on one instance, truncated at `until`.
 
-        A trajectory must fall over time while its ranking does not depend on what all runs share: every timepoint
-        adds the same large step down.
+        Equal keys and noise give equal runs. A trajectory must decrease over time, so every timepoint subtracts the
+        same large step from all runs, which leaves their ranking unchanged.
 
         Raises:
-            ValueError: If the truth has no such algorithm, the noise is unknown, or timepoints are no whole
-                evaluations on the axis "evaluations".
+            ValueError: If the truth has no such algorithm, the noise is unknown, or timepoints on the axis
+                "evaluations" are not whole numbers.
         """
         if check_axis(axis) == "evaluations" and (self.times != np.rint(self.times)).any():
             raise ValueError("times must be whole numbers of evaluations, or the axis seconds")
@@ -103,20 +103,21 @@ def prior_truth(
     *,
     hyperparameters: Mapping[str, float] | None = None,
 ) -> Truth:
-    """A truth drawn from a model's prior, as a race with that model expects.
+    """Draw true ratings from a model's prior, as a race with that model assumes them.
 
     The synthetic studies of Wurth et al. (2026, section 5.1) draw theirs from ``GaussianProcess(ell_scale=3.0)``.
 
     Args:
-        model: Whose prior.
+        model: The model from whose prior the ratings are drawn.
         times: (T,) strictly increasing positive timepoints.
-        algorithms: Their names, or their number; then they are named A, B, ….
+        algorithms: The algorithms' names; or their number, which names them A, B, ….
         rng: The source of all randomness.
-        hyperparameters: Those to be held at a value instead of being drawn, such as ``{"sigma": 1.0, "ell": 0.3}``.
+        hyperparameters: Values of hyperparameters that are fixed instead of drawn, such as
+            ``{"sigma": 1.0, "ell": 0.3}``.
 
     Raises:
-        ValueError: If names repeat, or as `polarbear.inference.prior`.
-        TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
+        ValueError: If names repeat, or for the same reasons as in `polarbear.inference.prior`.
+        TypeError: If `rng` is not a NumPy Generator, or the model cannot draw from its prior.
     """
     names = _letters(algorithms) if isinstance(algorithms, int) else tuple(algorithms)
     ratings = prior(model, times=times, names=names, draws=1, rng=rng, hyperparameters=hyperparameters)
@@ -131,7 +132,7 @@ def _letters(algorithms: int) -> tuple[str, ...]:
 
 
 def _noise(noise: Noise, timepoints: int, rng: np.random.Generator) -> FloatArray:
-    """(T,) the noise of one run."""
+    """(T,) noise of one run."""
     if noise == "gumbel":
         return rng.gumbel(size=timepoints)
     if noise == "reversed-gumbel":

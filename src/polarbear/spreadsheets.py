@@ -15,17 +15,17 @@ _FORMULA_START = re.compile(_FORMULA)
 
 
 def disarmed(text: str) -> str:
-    """`text`, prefixed by an apostrophe if it begins like a formula and is no number; `restored` removes it."""
+    """`text`, prefixed by an apostrophe if it begins like a formula and is not a number; `restored` removes it."""
     return f"'{text}" if _FORMULA_START.match(text) and not _is_number(text) else text
 
 
 def rearmed(text: str) -> str:
-    """Text as it was before `disarmed`."""
+    """The text as it was before `disarmed`."""
     return re.sub(f"^'({_FORMULA})", r"\1", text)
 
 
 def restored(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table of runs as it was before `disarmed`."""
+    """The table of runs as it was before `disarmed`."""
     import polars as pl
 
     columns = [name for name in TEXTS if name in frame.columns]

@@ -1,4 +1,4 @@
-"""Settings classes, whose fields declare types and ranges, and the same checks for single arguments.
+"""Settings classes whose fields declare types and ranges, and the same checks for single arguments.
 
 ```python
 @settings
@@ -9,8 +9,8 @@ class Sampler:
     kind: Literal["plain", "mirrored"] = "plain"
 ```
 
-``Sampler("a", size=0)`` raises a `FieldError`: "size is 0; valid is 1 or more". What several fields have to agree on is
-checked in ``__post_init__``, which finds them converted; `set_fields` sets those that derive from others.
+``Sampler("a", size=0)`` raises a `FieldError`: "size is 0; valid is 1 or more". Conditions on several fields are
+checked in ``__post_init__``, after each is converted; `set_fields` sets fields that derive from others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _EXPECTED = {
     "too_short": "a list of {min_length} or more",
     "too_long": "a list of {max_length} or fewer",
 }
-"""What a field has to hold, by pydantic's type of error."""
+"""What a field must be, by pydantic's error type."""
 
 
 @overload
@@ -83,8 +83,8 @@ def settings(cls: type[Any] | None = None, /, **options: Any) -> Any:
         options: Options of `dataclasses.dataclass`, such as ``kw_only=True``.
 
     Raises:
-        FieldError: By the class, at the first field that is wrong; it is a ValueError. Unknown and missing fields and
-            values of a wrong type are `FieldTypeError`, which is a TypeError as well.
+        FieldError: By the class, at the first invalid field; it is a ValueError. Unknown and missing fields and values
+            of a wrong type raise `FieldTypeError`, which is a TypeError as well.
     """
     if cls is None:
         return functools.partial(settings, **options)
@@ -109,7 +109,7 @@ def settings(cls: type[Any] | None = None, /, **options: Any) -> Any:
 
 @functools.cache
 def _validator(cls: type[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What checks an object's arguments and sets its fields, and what it takes them as; made at the first object."""
+    """The function that checks arguments and sets fields, and the class of its argument; made for the first object."""
     from pydantic import TypeAdapter
     from pydantic_core import ArgsKwargs
 
@@ -117,7 +117,7 @@ def _validator(cls: type[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _first(error: Any) -> Any:
-    """The first fault, unknown arguments before others: what they are meant for is missing, too."""
+    """The first fault, unknown arguments first: a misspelt argument is missing under its right name, too."""
     return min(error.errors(include_url=False), key=lambda fault: not fault["type"].startswith("unexpected"))
 
 
@@ -143,7 +143,7 @@ def _error(cls: type[Any], fault: Any, cause: object) -> FieldError:
 
 
 def fault_message(fault: Any, path: FieldPath) -> str:
-    """What is wrong with the field at a path: one of the entries of pydantic's ``error.errors()``."""
+    """The message for the field at a path, from one of the entries of pydantic's ``error.errors()``."""
     field, context = ".".join(map(str, path)), fault.get("ctx", {})
     if isinstance(cause := context.get("error"), FieldError):  # its message begins with the field
         return ".".join([*map(str, path[:-1]), str(cause)])
@@ -158,14 +158,14 @@ def fault_message(fault: Any, path: FieldPath) -> str:
 
 
 def set_fields(frozen: object, **values: Any) -> None:
-    """Give fields of a frozen dataclass their values, from its ``__post_init__``."""
+    """Set fields of a frozen dataclass from within its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(frozen, name, value)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Marks an annotation: the field holds what `check`, called with the value and the field's name, returns."""
+    """Marks an annotation: the field is set to what `check` returns for the value and the field's name."""
 
     check: Callable[[Any, str], Any]
 
@@ -181,17 +181,17 @@ class Checked:
             return self.check(value, name)
         except FieldError:
             raise
-        except TypeError as error:  # pydantic lets it pass
+        except TypeError as error:  # pydantic does not catch it
             raise FieldTypeError((name,), str(error)) from error
 
 
 def whole(ge: int | None = None, le: int | None = None) -> Checked:
-    """A whole number within limits, both inclusive."""
+    """Require a whole number within inclusive limits."""
     return Checked(functools.partial(whole_number, ge=ge, le=le))
 
 
 def real(*, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None) -> Any:
-    """A finite number at least `ge` or above `gt`, and at most `le` or below `lt`."""
+    """Require a finite number that is at least `ge` or above `gt`, and at most `le` or below `lt`."""
     return Checked(functools.partial(real_number, ge=ge, gt=gt, le=le, lt=lt))
 
 
@@ -199,13 +199,13 @@ def whole_number(value: Any, name: str, ge: int | None = None, le: int | None = 
     """`value` as an int.
 
     Args:
-        value: What the user wrote; floats without fraction and numbers of NumPy are fine.
-        name: The argument's name.
-        ge: The least valid number, if there is one.
-        le: The greatest.
+        value: The user's value; integral floats and NumPy scalars are accepted.
+        name: The argument's name, for messages.
+        ge: The smallest valid number, if any.
+        le: The largest valid number, if any.
 
     Raises:
-        FieldTypeError: If it is no whole number.
+        FieldTypeError: If it is not a whole number.
         FieldError: If it is out of range.
     """
     number = _scalar(value)
@@ -230,7 +230,7 @@ def real_number(
     """`value` as a float; the limits are those of `real`.
 
     Raises:
-        FieldTypeError: If it is no real number.
+        FieldTypeError: If it is not a real number.
         FieldError: If it is not finite, or out of range.
     """
     number = _scalar(value)
@@ -253,10 +253,10 @@ def real_number(
 
 
 def parse_number(text: str, dimension: int | None = None) -> float:
-    """A positive number of evaluations or seconds, such as ``"300"``, ``"1e4"``, ``"10_000"``, ``"1000*d"``.
+    """Parse a positive number of evaluations or seconds, such as ``"300"``, ``"1e4"``, ``"10_000"``, ``"1000*d"``.
 
     Raises:
-        ValueError: If the text is no positive number, or a multiple of a dimension that is not known.
+        ValueError: If the text is not a positive number, or is a multiple of the dimension and that is not given.
     """
     factor, times, variable = text.strip().partition("*")
     multiple = variable.strip().lower() == "d"
@@ -284,19 +284,19 @@ def real_numbers(value: Any, name: str) -> tuple[float, ...]:
 
 
 def flag(value: Any, name: str) -> bool:
-    """`value`, which must be true or false."""
+    """`value` as a bool; FieldTypeError unless it is true or false."""
     if type(value) not in (bool, np.bool_):
         raise FieldTypeError((name,), f"{name} is {shortened(value)}; it must be true or false")
     return bool(value)
 
 
 def choice(*words: str, **aliases: str) -> Checked:
-    """One of some words; case, ``-``, ``_`` and blanks do not matter. `aliases` are further names of words."""
+    """Require one of `words`, ignoring case, ``-``, ``_`` and blanks; `aliases` map further names to words."""
     return Checked(functools.partial(chosen_word, words=words, aliases=aliases))
 
 
 def chosen_word(value: Any, name: str, words: tuple[str, ...], aliases: dict[str, str] | None = None) -> str:
-    """The word that `value` names, as `choice` describes it; FieldError if it is none."""
+    """The word that `value` names, as described in `choice`; FieldError if there is none."""
     names = dict(zip(words, words, strict=True)) | (aliases or {})
     if not isinstance(value, str):
         message = f"{name} is {shortened(value)}; it must be one of the words {', '.join(sorted(words))}"
@@ -307,12 +307,12 @@ def chosen_word(value: Any, name: str, words: tuple[str, ...], aliases: dict[str
 
 
 def folded(word: str) -> str:
-    """A word without what does not count in the names of options: case, ``-``, ``_`` and blanks."""
+    """A word in lower case without ``-``, ``_`` and blanks, none of which matter in the names of options."""
     return word.lower().translate({ord(sign): None for sign in "-_ "})
 
 
 def _scalar(value: Any) -> Any:
-    """A number of NumPy, or an array of one without axes, as a number of Python."""
+    """A NumPy scalar or zero-dimensional array as a Python number; anything else unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
@@ -330,9 +330,9 @@ def _range(ge: float | None, gt: float | None, le: float | None, lt: float | Non
 Whole = Annotated[int, whole()]
 """Any whole number."""
 Positive = Annotated[int, whole(1)]
-"""A whole number from 1."""
+"""A whole number, 1 or more."""
 Natural = Annotated[int, whole(0)]
-"""A whole number from 0, such as a seed."""
+"""A whole number, 0 or more, such as a seed."""
 Finite = Annotated[float, real()]
 """Any finite number."""
 Share = Annotated[float, real(ge=0, le=1)]

@@ -1,9 +1,9 @@
 """The EAF-based ECDF, the area over the convergence curve (AOCC) of each run, and the weighted area under the EAF.
 
 López-Ibáñez et al. 2024. The ECDF needs no targets (section II-C): it is the EAF averaged over all values between two
-bounds. By eq. 6 the average may be taken run by run: the share of the values that a run has reached is one less its
-scaled best-so-far value. The target-based ECDF tends to it as targets become dense. The mean AOCC of the runs is the
-area under their EAF (section II-D, eq. 11).
+bounds. By eq. 6 the average may be taken run by run: the share of the values that a run has reached is one minus its
+scaled best-so-far value. The target-based ECDF converges to it as targets become dense. The mean AOCC of the runs is
+the area under their EAF (section II-D, eq. 11).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from polarbear.assess.step_functions import (
 def attained_share(runs: Sequence[Curve], *, values: Bounds | Sequence[Bounds]) -> tuple[StepFunction, ...]:
     """Each run's share of the values between the bounds that it has reached, as a function of time.
 
-    The inner integral of eq. 6: from 0, at or above the upper bound, to 1, at or below the lower.
+    This is the inner integral of eq. 6: from 0, at or above the upper bound, to 1, at or below the lower bound.
 
     Args:
-        runs: As `step_functions` takes them.
-        values: Bounds of the values and their scale: one for all runs, or one for each (say, that of its instance).
+        runs: Runs in any form that `step_functions` accepts.
+        values: Bounds of the values and their scale: one for all runs, or one for each (such as that of its instance).
 
     Raises:
         ValueError: If there are not as many bounds as runs.
@@ -57,16 +57,16 @@ def attained_share(runs: Sequence[Curve], *, values: Bounds | Sequence[Bounds]) 
 def attainment_ecdf(runs: Sequence[Curve], *, values: Bounds | Sequence[Bounds]) -> StepFunction:
     """The EAF-based ECDF (eq. 4) at all times, exactly.
 
-    Runs of several instances or functions may be given together, each then weighs the same; for equal weights of groups
-    of unequal size take `pointwise_mean` of their ECDFs.
+    Runs of several instances or functions may be given together and then have equal weights; for equal weights of
+    groups of unequal size take `pointwise_mean` of their ECDFs.
 
     Args:
-        runs: As `step_functions` takes them.
-        values: As in `attained_share`. COCO's convention is `Bounds(1e-8, 100, log=True)` for precisions.
+        runs: Runs in any form that `step_functions` accepts.
+        values: Bounds as in `attained_share`. COCO's convention is `Bounds(1e-8, 100, log=True)` for precisions.
 
     Returns:
         A step function of time from 0 to 1. Its `mean` between bounds of time is its normalized area (eq. 7), which
-        equals the mean of `aocc`. It is unknown from where the first run is.
+        equals the mean of `aocc`. It is unknown as soon as any run is.
     """
     return pointwise_mean(attained_share(runs, values=values))
 
@@ -75,25 +75,25 @@ def aocc(runs: Sequence[Curve], *, times: Bounds, values: Bounds | Sequence[Boun
     """The normalized AOCC of each run, from 0 to 1; higher is better.
 
     It is the share of the box between the bounds of time and value that lies above the best-so-far curve, with both
-    measured on their scales, and exact: no grid is involved. With `Bounds(1, t_max)` for evaluations and linear scales
-    it is eq. 9 over (t_max - 1)(z_max - z_min). With `Bounds(1, B + 1)` it is the mean over the evaluations 1 to B,
-    the AOCC of the IOHprofiler thesis (section 2.4), there with `Bounds(1e-8, 100, log=True)` for precisions.
+    measured on their scales, and is exact: no grid is involved. With `Bounds(1, t_max)` for evaluations and linear
+    scales it is eq. 9 over (t_max - 1)(z_max - z_min). With `Bounds(1, B + 1)` it is the mean over the evaluations 1 to
+    B, the AOCC of the IOHprofiler thesis (section 2.4), there with `Bounds(1e-8, 100, log=True)` for precisions.
 
     Args:
-        runs: As `step_functions` takes them.
+        runs: Runs in any form that `step_functions` accepts.
         times: Bounds of the times and their scale.
         values: Bounds of the values and their scale: one for all runs, or one for each.
 
     Returns:
-        (runs,); NaN for a run that was cut short before `times.high` (`step_functions(..., carry=True)` gives what it
-        would be had the run not improved again). A run without any value has 0.
+        (runs,) AOCC; NaN for a run that was cut short before `times.high` (use `step_functions(..., carry=True)` to
+        assume that the run would not have improved again). A run without any value has 0.
 
     Raises:
         ValueError: If there are no runs, or not as many bounds as runs.
     """
     if not isinstance(values, Bounds):
         return np.array([share.mean(times) for share in attained_share(runs, values=values)])
-    functions = step_functions(runs)  # all at once, each with a column for what it has before its first value
+    functions = step_functions(runs)  # all at once, each with an extra entry for the value before its first one
     lengths = np.array([1 + run.x.size for run in functions])
     first = np.cumsum(lengths) - lengths
     at, best = (np.zeros(lengths.sum()) for _ in range(2))
@@ -114,20 +114,20 @@ def weighted_auc(
 ) -> FloatArray:
     """The weighted mean of each run's attainment over the box; its mean over runs is the weighted area under the EAF.
 
-    The generalized hypervolume of López-Ibáñez et al. 2024, section II-D (after Grunert da Fonseca and Fonseca 2012):
-    attainment times a weight, integrated over time and value, over the integral of the weight. Equal weights give
-    `aocc`. A weight that factors into one of time and one of value is a change of scale: a logarithmic scale is the
-    weight 1/t or 1/z.
+    This is the generalized hypervolume of López-Ibáñez et al. 2024, section II-D (after Grunert da Fonseca and Fonseca
+    2012): attainment times a weight, integrated over time and value, divided by the integral of the weight. Equal
+    weights give `aocc`. A weight that is the product of one for time and one for value is a change of scale: a
+    logarithmic scale corresponds to the weight 1/t or 1/z.
 
     Args:
-        runs: As `step_functions` takes them.
-        weights: (m, n), not negative: one for each cell of an even division of the box, on the scales of the bounds, by
-            m intervals of time and n of value.
+        runs: Runs in any form that `step_functions` accepts.
+        weights: (m, n) non-negative weights, one for each cell of an even division of the box, on the scales of the
+            bounds, into m intervals of time and n of value.
         times: Bounds of the times and their scale.
         values: Bounds of the values and their scale: one for all runs, or one for each.
 
     Returns:
-        (runs,), each from 0 to 1; NaN for a run that was cut short before `times.high`.
+        (runs,) weighted means from 0 to 1; NaN for a run that was cut short before `times.high`.
 
     Raises:
         ValueError: If weights are not two-dimensional, negative, not finite or all zero.
@@ -153,5 +153,5 @@ def _weighted(share: StepFunction, weights: FloatArray, times: Bounds) -> float:
 
 
 def _latest(starts: FloatArray, at: FloatArray) -> IntArray:
-    """Index of the last start at or before each place."""
+    """Index of the last start at or before each position."""
     return np.searchsorted(starts, at, side="right") - 1

@@ -1,4 +1,4 @@
-"""Numbers as arrays, checked where they come in."""
+"""Convert input to checked arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def without_nan(numbers: ArrayLike, name: str) -> FloatArray:
     """Numbers as a float64 array.
 
     Raises:
-        ValueError: If one is NaN; the message names it by `name` and its index.
+        ValueError: If an entry is NaN; the message has `name` and the entry's index.
     """
     array = floats(numbers)
     if np.isnan(array).any():
@@ -26,10 +26,10 @@ def without_nan(numbers: ArrayLike, name: str) -> FloatArray:
 
 
 def checked_runtimes(runtimes: ArrayLike) -> FloatArray:
-    """Runtimes as a float array.
+    """Runtimes as a float64 array.
 
     Raises:
-        ValueError: If they are not (at least one run, targets), or one is NaN.
+        ValueError: If the shape is not (runs, targets) with at least one run, or an entry is NaN.
     """
     times = without_nan(runtimes, "runtimes")
     if times.ndim != 2 or not len(times):

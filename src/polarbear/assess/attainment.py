@@ -1,8 +1,9 @@
-"""The empirical attainment function (EAF): which share of the runs has reached a value by a time.
+"""The empirical attainment function (EAF): the share of runs that have reached a value by a time.
 
 α(t, z) is the share of runs whose best-so-far value V(t) is at most z (López-Ibáñez et al. 2024, section II-B, eq. 2).
-`eaf` gives it exactly, by the points at which it steps; `eaf_grid` at the points of a grid. `eaf_difference` and
-`eaf_difference_grid` say where one algorithm attains more than another, or than a portfolio (section IV).
+`eaf` computes it exactly, as the points at which it steps; `eaf_grid` computes it at the points of a grid.
+`eaf_difference` and `eaf_difference_grid` show where one algorithm attains more than another, or than a portfolio
+(section IV).
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from polarbear.assess.step_functions import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attainment:
-    """The EAF by the lower left corners of its level sets.
+    """The EAF, represented by the lower left corners of its level sets.
 
     Attributes:
-        points: (n, 2) times and values, or (n, 3) if the runs were given by three columns. Grouped by count.
-        counts: (n,) int64: how many runs at least attain the point and everything above and to the right of it.
+        points: (n, 2) times and values, or (n, 3) if the runs have three columns; grouped by count.
+        counts: (n,) int64, smallest number of runs that attain the point and everything above and to the right of it.
         runs: Number of runs.
-        until: From this time on some runs are unknown, and the true counts may be higher.
+        until: Time from which on some runs are unknown, so that the true counts may be higher.
     """
 
     points: FloatArray
@@ -46,7 +47,7 @@ class Attainment:
 
     @property
     def fractions(self) -> FloatArray:
-        """(n,): the share of the runs in place of their number."""
+        """(n,) `counts` as shares of the runs."""
         return self.counts / self.runs
 
 
@@ -54,8 +55,9 @@ def eaf(runs: Sequence[Curve], *, levels: Sequence[float] | None = None) -> Atta
     """The exact EAF (López-Ibáñez et al. 2024, eq. 2), computed by `moocore.eaf` in O(n log n + n·runs).
 
     Args:
-        runs: As `step_functions` takes them; or arrays (k, 3) of a time and two objectives.
-        levels: Shares of the runs, each in [0, 1], whose level sets to compute; 0 is the best run's. All by default.
+        runs: Runs in any form that `step_functions` accepts; or arrays (k, 3) of a time and two objectives.
+        levels: Shares of the runs, each in [0, 1], whose level sets to compute; 0 stands for the best run. By default
+            all level sets are computed.
 
     Raises:
         ValueError: If there are no runs, points hold NaN or differ in their number of columns, or a level is not in
@@ -78,11 +80,11 @@ def level_curves(runs: Sequence[Curve], levels: Sequence[float] = (0.0, 0.5, 1.0
     (López-Ibáñez et al. 2024, section V). No single run needs to follow it.
 
     Args:
-        runs: As `step_functions` takes them.
+        runs: Runs in any form that `step_functions` accepts.
         levels: Shares of the runs, each in [0, 1].
 
     Raises:
-        ValueError: As `eaf`.
+        ValueError: For the same reasons as `eaf`.
     """
     functions = step_functions(runs)
     surface = eaf(functions, levels=levels)
@@ -91,21 +93,23 @@ def level_curves(runs: Sequence[Curve], levels: Sequence[float] = (0.0, 0.5, 1.0
 
 
 def eaf_grid(values: ArrayLike, targets: ArrayLike, *, omit_unknown: bool = False) -> FloatArray:
-    """The EAF at the points of a grid, exact there: the share of runs with value ≤ target.
+    """The exact EAF at the points of a grid: the share of runs with value ≤ target.
 
     Row j is the empirical distribution function of the values at time j; its mean over targets is the target-based
     ECDF at that time (López-Ibáñez et al. 2024, eq. 3).
 
     Args:
-        values: (runs, times), as `values_at` makes them: +inf before the first value, NaN where unknown.
-        targets: (targets,).
-        omit_unknown: Take the share among the runs known at that time. By default it is NaN where a run is unknown.
+        values: (runs, times) best-so-far values, as returned by `values_at`: +inf before the first value, NaN where
+            unknown.
+        targets: (targets,) finite target values.
+        omit_unknown: Whether to take the share among the runs known at a time. By default the EAF is NaN where any run
+            is unknown.
 
     Returns:
-        (times, targets), each from 0 to 1; NaN where no run is known.
+        (times, targets) EAF, from 0 to 1; NaN where no run is known.
 
     Raises:
-        ValueError: If the shapes are others, or there are no runs.
+        ValueError: If the shapes are wrong, or there are no runs.
     """
     best, targets = _grid(values, targets)
     attained = np.zeros((best.shape[1], targets.size), dtype=np.int64)
@@ -126,21 +130,21 @@ def second_order_eaf(
 ) -> FloatArray:
     """The second-order EAF on a grid: the share of runs that attain (t, z) and also a given (t', z').
 
-    It tells whether runs that were good (or late) at one moment are so at another (López-Ibáñez et al. 2024, section
+    It shows whether runs that are good (or late) at one time are also so at another (López-Ibáñez et al. 2024, section
     V, after Fonseca et al. 2005).
 
     Args:
-        runs: As `step_functions` takes them.
-        times: (times,): each t.
-        targets: (targets,): each z.
+        runs: Runs in any form that `step_functions` accepts.
+        times: (times,) times t.
+        targets: (targets,) values z.
         given: The time t' and the value z'.
-        conditional: Take the share among the runs that attain (t', z').
+        conditional: Whether to take the share among the runs that attain (t', z').
 
     Returns:
-        (times, targets); NaN where a run is unknown at t or t'.
+        (times, targets) second-order EAF; NaN where a run is unknown at t or t'.
 
     Raises:
-        ValueError: If it is conditional and no run attains (t', z').
+        ValueError: If `conditional` is true and no run attains (t', z').
     """
     time, target = given
     values, earlier = values_at(runs, times), values_at(runs, time)[:, 0]
@@ -154,7 +158,7 @@ def second_order_eaf(
 
 
 def point_sets(runs: Sequence[Curve]) -> tuple[list[FloatArray], float]:
-    """Each run's points, (k, 2) or (k, 3), and the time from which one of them is unknown."""
+    """Each run's points, (k, 2) or (k, 3), and the time from which on a run is unknown."""
     if not any(_has_three_columns(run) for run in runs):
         functions = step_functions(runs)
         return [function.points() for function in functions], min(function.until for function in functions)
@@ -169,9 +173,9 @@ def _has_three_columns(run: Any) -> TypeGuard[FloatArray]:
 
 
 def stacked(sets: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
-    """All points, one set after another, and the set of each: as `moocore` takes them.
+    """All points, one set after another, and the set of each, in the form that `moocore` takes.
 
-    `moocore` ignores sets without points, so a run without any gets one at infinity, which attains nothing.
+    `moocore` ignores sets without points, so a run without points gets one at infinity, which attains nothing.
     """
     filled = [points if len(points) else np.full((1, points.shape[1]), np.inf) for points in sets]
     return np.concatenate(filled), np.repeat(np.arange(len(filled)), [len(points) for points in filled])
@@ -192,9 +196,9 @@ class AttainmentDifference:
 
     Attributes:
         lower: (n, 2) time and value of each rectangle's lower left corner, which belongs to it.
-        upper: (n, 2) its upper right corner, which does not; inf where it is unbounded.
-        difference: (n,) from -1 to 1: the share of the first algorithm's runs that attain it less that of the second's.
-        until: From this time on some runs are unknown, and so is the difference.
+        upper: (n, 2) time and value of the upper right corner, which does not; inf where it is unbounded.
+        difference: (n,) share of the first algorithm's runs that attain it minus that of the second's, from -1 to 1.
+        until: Time from which on some runs, and so the difference, are unknown.
     """
 
     lower: FloatArray
@@ -206,12 +210,12 @@ class AttainmentDifference:
 def eaf_difference(first: Sequence[Curve], second: Sequence[Curve]) -> AttainmentDifference:
     """The exact difference of the EAFs of two algorithms, by `moocore.eafdiff`.
 
-    Runs need not be equally many: `moocore` counts runs, so with different numbers of them each run is repeated up to
-    the least common multiple, which leaves both EAFs as they are.
+    The numbers of runs may differ: `moocore` counts runs, so each run is then repeated up to the least common multiple,
+    which leaves both EAFs unchanged.
 
     Args:
-        first: Runs of one algorithm, as `step_functions` takes them.
-        second: Runs of the other.
+        first: Runs of one algorithm, in any form that `step_functions` accepts.
+        second: Runs of the other algorithm, likewise.
 
     Raises:
         ValueError: If there are no runs, or points are not (k, 2) or hold NaN.
@@ -237,18 +241,18 @@ def eaf_difference(first: Sequence[Curve], second: Sequence[Curve]) -> Attainmen
 def eaf_difference_grid(
     first: ArrayLike, portfolio: Sequence[ArrayLike], targets: ArrayLike, *, omit_unknown: bool = False
 ) -> FloatArray:
-    """One algorithm's EAF less the upper envelope of a portfolio's EAFs, at the points of a grid.
+    """One algorithm's EAF minus the upper envelope of a portfolio's EAFs, at the points of a grid.
 
-    Positive where the algorithm attains a target by a time more often than every algorithm of the portfolio.
+    It is positive where the algorithm attains a target by a time more often than every algorithm of the portfolio.
 
     Args:
-        first: (runs, times) best-so-far values, as `values_at` makes them.
-        portfolio: The same at the same times for each of the other algorithms; a pair is a portfolio of one.
-        targets: (targets,).
+        first: (runs, times) best-so-far values, as returned by `values_at`.
+        portfolio: (runs, times) values of each of the other algorithms at the same times; one for a pair of algorithms.
+        targets: (targets,) finite target values.
         omit_unknown: As in `eaf_grid`.
 
     Returns:
-        (times, targets), each from -1 to 1; NaN where any of the EAFs is unknown.
+        (times, targets) differences from -1 to 1; NaN where any of the EAFs is unknown.
 
     Raises:
         ValueError: If the portfolio is empty, or the numbers of times differ.

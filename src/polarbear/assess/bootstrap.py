@@ -1,6 +1,6 @@
 """Bootstrap confidence bands: how much a curve or surface would change with other runs.
 
-Whole runs are resampled, so that what belongs to one run stays together (López-Ibáñez et al. 2024, section V, name such
+Whole runs are resampled, so that the dependence within a run is kept (López-Ibáñez et al. 2024, section V, mention such
 bands for the EAF).
 """
 
@@ -17,7 +17,7 @@ from polarbear.assess.arrays import floats
 from polarbear.assess.step_functions import FloatArray
 
 _BATCH_BYTES = 2**26
-"""Memory for the resampled runs held at once, in bytes."""
+"""Maximum memory for the resampled runs held at once, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +25,9 @@ class Band:
     """A statistic of runs with its confidence band; the arrays have the shape of the statistic.
 
     Attributes:
-        lower: Lower end.
-        estimate: The statistic of the runs as they are.
-        upper: Upper end.
+        lower: Lower end of the band.
+        estimate: The statistic of the original runs.
+        upper: Upper end of the band.
     """
 
     lower: FloatArray
@@ -46,21 +46,21 @@ def bootstrap_band(
 ) -> Band:
     """A percentile bootstrap band of a statistic over runs, by `scipy.stats.bootstrap`.
 
-    The EAF, the EAF-based ECDF and the AOCC are means over runs, of `values[:, :, None] <= targets`, of
-    `values_at(attained_share(runs, ...), times)` and of `aocc(runs, ...)`.
+    The EAF, the EAF-based ECDF and the AOCC are means over runs: of `values[:, :, None] <= targets`, of
+    `values_at(attained_share(runs, ...), times)` and of `aocc(runs, ...)`, respectively.
 
     Args:
-        samples: (runs, ...), a quantity of each run, such as (runs, times).
-        statistic: Called as `statistic(samples, axis=...)`, such as `numpy.mean` or `numpy.median`.
-        rng: Random generator.
-        confidence: Of the band, between 0 and 1.
-        resamples: How often runs are drawn with replacement.
-        simultaneous: By default each place has its own interval. True: one band covers all places together. It is
-            equally wide everywhere: half its width is what the largest deviation of a resampled statistic stays below
-            with this confidence. Take it for quantities on one scale, such as shares.
+        samples: (runs, ...) a quantity of each run, such as (runs, times).
+        statistic: Function called as `statistic(samples, axis=...)`, such as `numpy.mean` or `numpy.median`.
+        rng: The source of randomness.
+        confidence: Confidence level of the band, between 0 and 1.
+        resamples: Number of bootstrap samples.
+        simultaneous: Whether the band covers all entries simultaneously; by default each has its own interval. A
+            simultaneous band has the same width everywhere: half of it bounds the largest deviation of a resampled
+            statistic with this confidence. Use it for quantities on one scale, such as shares.
 
     Returns:
-        The band; NaN wherever a sample is NaN. Where all runs agree its width is 0, whatever else could have happened.
+        The band; NaN wherever a sample is NaN. Where all runs agree its width is 0, although other runs might differ.
 
     Raises:
         ValueError: If there are fewer than two runs, samples are infinite, or confidence is not between 0 and 1.
@@ -89,7 +89,7 @@ def _ends(
     resamples: int,
     simultaneous: bool,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Lower end, estimate and upper end for samples (runs, places) without NaN."""
+    """Lower end, estimate and upper end for samples (runs, entries) without NaN."""
     from scipy import stats
 
     estimate = floats(statistic(samples, axis=0))

@@ -1,8 +1,8 @@
 """The cumulative difference plot: which of two algorithms is better among the good results, and which among the poor.
 
-Both samples are put on one scale, the rank among both, from 0 (best) to 1 (worst), on which an equal mixture of the two
-algorithms is uniform. Of each algorithm, G(p) is the share of its results up to there; where G of the first is larger,
-its results are concentrated among the better ones. Source: Arza et al. (2022), Comparing two samples through stochastic
+Both samples are put on one scale, the joint rank from 0 (best) to 1 (worst), on which an equal mixture of the two
+algorithms is uniform. G(p) is the share of an algorithm's results up to rank p; where G of the first is larger, its
+results are concentrated among the better ones. Source: Arza et al. (2022), Comparing two samples through stochastic
 dominance: a graphical approach, Journal of Computational and Graphical Statistics.
 """
 
@@ -20,17 +20,18 @@ from polarbear.validation import real_number, whole_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CumulativeDifference:
-    """How the results of two algorithms are distributed among those of both.
+    """How the results of two algorithms are distributed over their joint ranks.
 
     Attributes:
-        levels: (p,) ranks among the results of both, from 0, the best, to 1, the worst.
-        difference: (p,) share of the first algorithm's results up to there less that of the second's, from -1 to 1.
-            Nowhere below 0: the first is at least as good at every level (first-order stochastic dominance).
+        levels: (p,) joint ranks, from 0, the best, to 1, the worst.
+        difference: (p,) share of the first algorithm's results up to each rank minus that of the second's, from -1 to
+            1. If it is nowhere below 0, the first is at least as good at every level (first-order stochastic
+            dominance).
         lower: (p,) lower end of the bootstrap band.
-        upper: (p,) upper end.
-        confidence: Of the band, at each level by itself.
-        better: The probability that the first has the lower result, ties counting half: 1/2 plus the area
-            below `difference`.
+        upper: (p,) upper end of the bootstrap band.
+        confidence: Confidence level of the band, pointwise at each level.
+        better: Probability that the first has the lower result, ties counting half: 1/2 plus the area below
+            `difference`.
     """
 
     levels: FloatArray
@@ -52,19 +53,19 @@ def cumulative_difference(
 ) -> CumulativeDifference:
     """The cumulative difference of two samples, lower is better, with a bootstrap band.
 
-    Runs are resampled within each algorithm. The package RVCompare draws as many as the smaller sample has; here each
-    sample keeps its size. Tied results share one interval of ranks, along which both distributions grow linearly.
+    Runs are resampled within each algorithm. The package RVCompare draws as many runs as the smaller sample has; here
+    each sample keeps its size. Tied results share one interval of ranks, along which both distributions grow linearly.
 
     Args:
         first: (n,) one number per run: values at a budget or runtimes to a target, inf where the run failed.
-        second: (m,) the same of the other algorithm.
-        rng: Draws the bootstrap samples.
-        levels: How many ranks, evenly spaced.
-        confidence: Of the band.
+        second: (m,) the same for the other algorithm.
+        rng: The source of randomness of the bootstrap.
+        levels: Number of evenly spaced ranks.
+        confidence: Confidence level of the band.
         resamples: Number of bootstrap samples.
 
     Raises:
-        ValueError: If a sample is empty, not one-dimensional or holds NaN, or an option is out of range.
+        ValueError: If a sample is empty, not one-dimensional or contains NaN, or an option is out of range.
     """
     ours, theirs = _sample(first, "first"), _sample(second, "second")
     real_number(confidence, "confidence", gt=0, lt=1)
@@ -99,7 +100,7 @@ def _difference(ours: FloatArray, theirs: FloatArray, at: FloatArray) -> FloatAr
     """G_first - G_second at ranks, linear between the ends of the intervals of distinct results."""
     ends = np.concatenate([[0.0], np.cumsum(ours + theirs) / 2])  # the mixture of both is uniform
     heights = np.concatenate([[0.0], np.cumsum(ours - theirs)])
-    ends[-1], heights[-1] = 1.0, 0.0  # whatever rounding did
+    ends[-1], heights[-1] = 1.0, 0.0  # in spite of rounding errors
     return np.interp(at, ends, heights)
 
 

@@ -1,8 +1,8 @@
-"""Empirical runtime distributions (RTD): which proportion of problems is solved within which budget.
+"""Empirical runtime distributions (RTD): the proportion of problems solved within each budget.
 
-Hansen et al. 2022, section VI. A problem is a pair of function and target; all targets together make the
-distribution an anytime one. Data profiles (Moré and Wild) and performance profiles (Dolan and Moré) are of one target
-for each problem (section VII).
+Hansen et al. 2022, section VI. A problem is a pair of function and target; aggregating all targets makes the
+distribution an anytime one. Data profiles (Moré and Wild) and performance profiles (Dolan and Moré) use one target for
+each problem (section VII).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuntimeDistribution:
-    """Steps of an empirical runtime distribution, and the marks the field draws on it.
+    """Steps of an empirical runtime distribution, and the marks customarily drawn on it.
 
     Attributes:
         runtimes: (steps,) sorted finite runtimes, measured or simulated.
         proportions: (steps,) proportion of problems solved within each runtime, increasing.
         simulated: (steps,) whether the step's runtime contains a simulated restart.
-        unsuccessful: Sorted evaluations spent by the trials that missed at least one of their targets.
-        problems: Number of problems, that is pairs of function and target.
+        unsuccessful: Sorted numbers of evaluations spent by the trials that missed at least one of their targets.
+        problems: Number of problems, that is, pairs of function and target.
     """
 
     runtimes: FloatArray
@@ -41,15 +41,15 @@ class RuntimeDistribution:
 
     @property
     def solved(self) -> float:
-        """Where the curve ends: the proportion of problems solved at all (the dot in Hansen et al., fig. 3)."""
+        """Proportion of problems solved at all, where the curve ends (the dot in Hansen et al., fig. 3)."""
         return float(self.proportions[-1]) if self.proportions.size else 0.0
 
     @property
     def cross(self) -> tuple[float, float] | None:
         """The median runlength of unsuccessful trials and the proportion solved by then; None if all succeeded.
 
-        Where all unsuccessful trials exhausted one budget, what rises beyond the cross stems from simulated
-        restarts (Hansen et al., fig. 3).
+        If all unsuccessful trials exhausted one budget, any rise beyond the cross comes from simulated restarts
+        (Hansen et al., fig. 3).
         """
         return self._mark(float(np.median(self.unsuccessful))) if self.unsuccessful.size else None
 
@@ -57,31 +57,31 @@ class RuntimeDistribution:
     def last_unsuccessful(self) -> tuple[float, float] | None:
         """The end of the longest unsuccessful trial and the proportion solved by then; None if all succeeded.
 
-        Whatever rises beyond it and stems from no simulated restart was found by longer, successful trials.
+        Any rise beyond it that does not come from simulated restarts is due to longer, successful trials.
         """
         return self._mark(float(self.unsuccessful[-1])) if self.unsuccessful.size else None
 
     def at(self, budgets: ArrayLike) -> FloatArray:
-        """The proportion of problems solved within each budget; any shape."""
+        """The proportion of problems solved within each budget, of the same shape as `budgets`."""
         steps = np.searchsorted(self.runtimes, floats(budgets), side="right")
         return np.append(0.0, self.proportions)[steps]
 
     def quantile(self, proportions: ArrayLike) -> FloatArray:
-        """The smallest runtime within which each proportion of the problems is solved; inf where it never is."""
+        """The smallest runtime within which each proportion of the problems is solved; inf if it never is."""
         steps = np.searchsorted(self.proportions, floats(proportions) - _ROUNDING)
         return np.append(self.runtimes, np.inf)[steps]
 
     def area_above(self, proportion: float | None = None) -> float:
         """Area between the curve and the given height, with natural logarithms of runtimes on the x-axis.
 
-        The axis begins at a runtime of 1. Divided by the height it is the logarithm of the geometric average of
+        The axis begins at a runtime of 1. Divided by the height, the area is the logarithm of the geometric average of
         that fraction of the shortest runtimes (Hansen et al., fig. 2d and section V-C).
 
         Args:
-            proportion: The height, in (0, 1]; by default all that is solved.
+            proportion: The height, in (0, 1]; by default the proportion solved.
 
         Returns:
-            The area, inf if less than `proportion` is solved, NaN by default if nothing is.
+            The area; inf if less than `proportion` is solved; NaN if it is not given and nothing is solved.
 
         Raises:
             ValueError: If the proportion is not in (0, 1].
@@ -97,9 +97,9 @@ class RuntimeDistribution:
         return float(within @ np.log(self.runtimes))
 
     def area_below(self, budgets: Bounds) -> float:
-        """The normalized area below the curve (AUC) between bounds of budgets, on their scale: from 0 to 1.
+        """The normalized area below the curve (AUC) between bounds of budgets, on their scale, from 0 to 1.
 
-        1 minus it is the normalized area over the curve (AOC) of the IOHprofiler thesis, section 2.4.
+        One minus this is the normalized area over the curve (AOC) of the IOHprofiler thesis, section 2.4.
         """
         steps = np.unique(self.runtimes)
         return StepFunction(steps, self.at(steps), before=0.0).mean(budgets)
@@ -128,14 +128,14 @@ def runtime_distribution(
     restarts are simulated (section V-A); a target that no run reached is never solved.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        evaluations: (runs,) evaluations each run spent in all.
-        restarts: How many runtimes to simulate for each target; 0 takes the measured runtimes alone.
-        rng: Random generator of the simulation; None derandomizes, see `simulated_restarts`.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run.
+        restarts: Number of runtimes to simulate for each target; 0 to use only the measured runtimes.
+        rng: The source of randomness of the simulation; None derandomizes it, see `simulated_restarts`.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Raises:
-        ValueError: If there are no runs or targets, restarts is negative, a number is NaN, or shapes do not fit.
+        ValueError: If there are no runs or targets, `restarts` is negative, a number is NaN, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     counts = checked_weights(weights, len(times))
@@ -159,13 +159,13 @@ def runtime_distribution(
 
 
 def pool(distributions: Sequence[RuntimeDistribution]) -> RuntimeDistribution:
-    """Join the distributions of several functions, groups or parts of a portfolio into one; each problem counts alike.
+    """Pool the distributions of several functions, groups or parts of a portfolio; all problems count equally.
 
-    Distributions of different functions in one dimension may be joined; joining dimensions hides what could be read
-    beforehand from the problem itself (section VIII).
+    Distributions of different functions in one dimension may be pooled; pooling dimensions hides a dependence on what
+    is known of a problem in advance (section VIII).
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there are no distributions.
     """
     if not distributions:
         raise ValueError("no distributions to pool; give at least one")
@@ -196,18 +196,18 @@ def _steps(
 
 
 def data_profile(runtimes: ArrayLike, dimensions: ArrayLike, budgets: ArrayLike) -> FloatArray:
-    """The proportion of problems each solver solves within budgets counted in simplex gradients, n + 1 evaluations.
+    """The proportion of problems each solver solves within budgets in units of simplex gradients, n + 1 evaluations.
 
     Args:
-        runtimes: (problems, solvers), inf where a solver missed the problem's target.
+        runtimes: (problems, solvers) runtimes, inf where a solver missed the problem's target.
         dimensions: (problems,) number of variables n of each problem.
-        budgets: (budgets,) in units of n + 1 evaluations.
+        budgets: (budgets,) budgets in units of n + 1 evaluations.
 
     Returns:
-        (budgets, solvers).
+        (budgets, solvers) proportions.
 
     Raises:
-        ValueError: If a runtime is NaN, a dimension is below 1, or shapes do not fit.
+        ValueError: If a runtime is NaN, a dimension is below 1, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     variables = floats(dimensions)
@@ -220,14 +220,14 @@ def performance_profile(runtimes: ArrayLike, ratios: ArrayLike) -> FloatArray:
     """The proportion of problems each solver solves within a multiple of the fastest solver's runtime.
 
     Args:
-        runtimes: (problems, solvers), positive; inf where a solver missed the problem's target.
+        runtimes: (problems, solvers) positive runtimes, inf where a solver missed the problem's target.
         ratios: (ratios,) multiples, from 1.
 
     Returns:
-        (ratios, solvers). A problem no solver solved counts as unsolved for all.
+        (ratios, solvers) proportions. A problem that no solver solved counts as unsolved for all.
 
     Raises:
-        ValueError: If a runtime is NaN or not positive, or shapes do not fit.
+        ValueError: If a runtime is NaN or not positive, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     if not (times > 0).all():

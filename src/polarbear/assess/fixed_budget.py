@@ -1,7 +1,7 @@
 """Values at given budgets: their statistics, density, histogram and distribution.
 
-The input is an array (runs, budgets), as `values_at` makes it from trajectories: +inf where a run had no value yet,
-NaN where it is unknown because the run was cut short before. Sources: the IOHprofiler thesis, section 2.4, "Descriptive
+The input is an array (runs, budgets), as returned by `values_at`: +inf where a run had no value yet, NaN where its
+value is unknown because the run was cut short before. Sources: the IOHprofiler thesis, section 2.4, "Descriptive
 Statistics" and "Cumulative Distribution Functions", and table 3.1.
 """
 
@@ -24,15 +24,15 @@ class ValueSummary:
     """Statistics of runs at each of T budgets.
 
     Attributes:
-        count: (T,) int64: how many runs are known there.
-        mean: (T,); inf where a run has no value yet.
-        geometric_mean: (T,); 0 where a value is 0, NaN where one is negative.
-        median: (T,); the mean of the two middle values if their number is even.
-        standard_deviation: (T,); the sample's, with divisor n - 1: NaN for one run or infinite values, inf where its
-            square is too large for a float.
-        levels: (Q,) of the quantiles.
-        quantiles: (Q, T): the lowest value that at least this share of the runs has reached, without
-            interpolation. As a function of time it is a level curve of the attainment function.
+        count: (T,) int64, number of runs whose value is known.
+        mean: (T,) mean; inf where a run has no value yet.
+        geometric_mean: (T,) geometric mean; 0 where a value is 0, NaN where one is negative.
+        median: (T,) median; the mean of the two middle values if the number of runs is even.
+        standard_deviation: (T,) sample standard deviation, with divisor n - 1; NaN for one run or infinite values, inf
+            where its square is too large for a float.
+        levels: (Q,) levels of the quantiles.
+        quantiles: (Q, T) lowest value that at least this share of the runs has reached, without interpolation. As a
+            function of time it is a level curve of the attainment function.
     """
 
     count: IntArray
@@ -53,11 +53,11 @@ def summarize_values(
     """Statistics over runs at each budget.
 
     Args:
-        values: (runs, budgets), NaN where unknown.
-        levels: Of the quantiles, each from 0 (the best run) to 1 (the worst).
-        omit_unknown: By default a budget's statistics are NaN if any run is unknown there. True: they are those of
-            the known runs, which `count` counts, and NaN where there are none. Runs are seldom cut short at random, so
-            look at `count` before trusting the latter.
+        values: (runs, budgets) values, NaN where unknown.
+        levels: Levels of the quantiles, each from 0 (the best run) to 1 (the worst).
+        omit_unknown: Whether to take the statistics over the known runs, counted by `count`, and NaN where there are
+            none. By default a budget's statistics are NaN if any run is unknown there. Runs are seldom cut short at
+            random, so check `count` before trusting statistics of the known runs.
 
     Raises:
         ValueError: If values are not (runs, budgets), there are no runs, or a level is outside [0, 1].
@@ -74,7 +74,7 @@ def summarize_values(
     def each(statistic: Callable[[FloatArray], FloatArray], shape: tuple[int, ...] = ()) -> FloatArray:
         result = np.full((*shape, values.shape[1]), np.nan)
         for where, sample in samples:
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what is too large is infinite
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # overflow to inf
                 result[..., where] = statistic(sample)
         return result
 
@@ -96,7 +96,7 @@ def value_distribution(values: ArrayLike) -> StepFunction:
     `mean` between bounds is the normalized area below it.
 
     Args:
-        values: (runs,), or (runs, budgets), without NaN. Infinite values count as runs that reached no value.
+        values: (runs,) or (runs, budgets) values, without NaN. Infinite values count as runs that reached no value.
 
     Returns:
         A step function of the value, from 0 up to the share of runs with a value.
@@ -115,13 +115,13 @@ def value_density(
     """The density of the values at one budget, by a Gaussian kernel (`scipy.stats.gaussian_kde`).
 
     Args:
-        values: (runs,), finite.
-        at: (points,): where to evaluate the density.
-        log: Estimate the density of log10(value), per decade.
+        values: (runs,) finite values.
+        at: (points,) values at which to evaluate the density.
+        log: Whether to estimate the density of log10(value), per decade.
         bandwidth: Scott's or Silverman's rule, or a factor of the sample's standard deviation.
 
     Returns:
-        (points,): the density.
+        (points,) density.
 
     Raises:
         ValueError: If values are not finite (or not positive on a logarithmic scale), or fewer than two of them differ.
@@ -140,9 +140,9 @@ def value_histogram(
     """The histogram of the values at one budget (`numpy.histogram`).
 
     Args:
-        values: (runs,), finite.
-        bins: Their number, a rule of `numpy.histogram_bin_edges`, or the edges themselves.
-        log: Bins are of equal width in log10(value).
+        values: (runs,) finite values.
+        bins: The number of bins, a rule of `numpy.histogram_bin_edges`, or the edges themselves.
+        log: Whether bins have equal widths in log10(value).
 
     Returns:
         Counts (bins,) and edges (bins + 1,).
@@ -162,18 +162,18 @@ def value_histogram(
 def shared_histograms(
     samples: Mapping[str, ArrayLike], *, bins: int | str | Sequence[float] = "auto", log: bool = False
 ) -> tuple[dict[str, IntArray], FloatArray]:
-    """Histograms of several samples in the same bins, chosen from all of them together: values, or runtimes.
+    """Histograms of several samples of values or runtimes, in common bins chosen from all of them together.
 
     Args:
-        samples: By algorithm, (runs,), finite.
+        samples: (runs,) finite numbers by algorithm.
         bins: As in `value_histogram`.
-        log: As there.
+        log: As in `value_histogram`.
 
     Returns:
         Counts (bins,) by algorithm, and edges (bins + 1,).
 
     Raises:
-        ValueError: If there is no sample, or as `value_histogram`.
+        ValueError: If there are no samples, or for the same reasons as `value_histogram`.
     """
     if not samples:
         raise ValueError("there are no samples; give at least one algorithm's")
@@ -188,11 +188,11 @@ def even_grid(values: ArrayLike, count: int = 10) -> FloatArray:
     footnote 2).
 
     Args:
-        values: Any shape; infinite and unknown ones are passed over.
-        count: How many; only one if all values are equal.
+        values: Values of any shape; infinite and unknown ones are ignored.
+        count: Number of grid values; only one is returned if all `values` are equal.
 
     Returns:
-        (count,) increasing.
+        (count,) increasing values.
 
     Raises:
         ValueError: If no value is finite, or `count` is below 1.
@@ -207,14 +207,14 @@ def even_grid(values: ArrayLike, count: int = 10) -> FloatArray:
 
 
 def _standard_deviation(ordered: FloatArray) -> FloatArray:
-    """(budgets,) of columns (runs, budgets) in ascending order."""
+    """(budgets,) standard deviations of columns (runs, budgets) in ascending order."""
     if len(ordered) == 1:
         return np.full_like(ordered[0], np.nan)
     return floats(np.where(np.isfinite(ordered).all(axis=0), ordered.std(axis=0, ddof=1), np.nan))
 
 
 def _geometric_mean(ordered: FloatArray) -> FloatArray:
-    """(budgets,) of columns (runs, budgets) in ascending order."""
+    """(budgets,) geometric means of columns (runs, budgets) in ascending order."""
     return np.where(ordered[0] == 0, 0.0, np.exp(np.log(ordered).mean(axis=0)))
 
 

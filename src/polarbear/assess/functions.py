@@ -36,10 +36,10 @@ _SHOWN: ContextVar[Mapping[str, str]] = ContextVar("names of functions in figure
 
 @contextmanager
 def functions_shown_as(names: Mapping[str, str]) -> Generator[None]:
-    """Show functions by these names in all figures that are made within.
+    """Show functions by given names in all figures made within the block.
 
     Args:
-        names: By suite and `function_label`, such as ``{"bbob f1": "sphere"}``.
+        names: Names by suite and `function_label`, such as ``{"bbob f1": "sphere"}``.
     """
     token = _SHOWN.set({**_SHOWN.get({}), **names})
     try:
@@ -54,9 +54,9 @@ def shown_function(suite: str, function: str) -> str:
 
 
 def function_name(suite: str, function: str) -> str:
-    """A function with its name, such as ``"f1 Sphere"``; where it has none, `function_label`.
+    """A function's label and name, such as ``"f1 Sphere"``; only its `function_label` if it has no name.
 
-    What `functions_shown_as` says comes first.
+    A name given by `functions_shown_as` takes precedence.
     """
     if chosen := shown_function(suite, function):
         return chosen
@@ -66,13 +66,13 @@ def function_name(suite: str, function: str) -> str:
 
 
 def function_of(instance: Instance) -> str:
-    """A function in one dimension, such as ``"bbob-f1-d5"``."""
+    """The name of a function in one dimension, such as ``"bbob-f1-d5"``."""
     suite = f"{instance.suite}-f" if instance.suite else ""
     return f"{suite}{instance.function}" + (f"-d{instance.dimension}" if instance.dimension else "")
 
 
 def function_group(suite: str, function: str) -> str:
-    """The group of a function of BBOB, such as ``"separable"``; empty if it has none."""
+    """The group of a BBOB function, such as ``"separable"``; empty if it has none."""
     if suite not in _SUITES or not function.isdecimal():
         return ""
     return next((group for group, members in _GROUPS.items() if int(function) in members), "")

@@ -18,17 +18,18 @@ from polarbear.records import FloatArray
 class HypervolumeIndicator:
     """I_HV+ of a growing archive: minus the normalized hypervolume, or the distance to the region of interest.
 
-    Objectives are normalized so that the ideal point becomes 0 and the nadir point 1 in each. As soon as a solution
-    lies at or below the nadir point in all objectives, the indicator is minus the hypervolume the archive dominates up
-    to the nadir point; before, the Euclidean distance of the nearest solution to the region between both points.
+    Objectives are normalized such that the ideal point becomes 0 and the nadir point 1 in each. As soon as a solution
+    lies at or below the nadir point in all objectives, the indicator is minus the hypervolume that the archive
+    dominates up to the nadir point; before that, the Euclidean distance of the nearest solution to the region between
+    both points.
     """
 
     def __init__(self, ideal: ArrayLike, nadir: ArrayLike):
         """Start with an empty archive.
 
         Args:
-            ideal: (objectives,) the smallest value of each objective by itself.
-            nadir: (objectives,) the largest value of each objective among Pareto-optimal solutions.
+            ideal: (objectives,) smallest value of each objective by itself.
+            nadir: (objectives,) largest value of each objective among Pareto-optimal solutions.
 
         Raises:
             ValueError: If there are fewer than 2 objectives, or the ideal point is not below the nadir point.
@@ -45,12 +46,12 @@ class HypervolumeIndicator:
 
     @property
     def value(self) -> float:
-        """I_HV+ of the solutions so far, to be minimized; inf while there are none."""
+        """I_HV+ of the solutions so far, to be minimized; inf if there are none."""
         return self._distance if self._distance > 0 else -self._archive.volume
 
     @property
     def archive(self) -> FloatArray:
-        """(solutions, objectives) the objective values that no other solution dominates, in lexicographic order."""
+        """(solutions, objectives) nondominated objective values, in lexicographic order."""
         points, _ = self._archive.in_order()
         return self._ideal + points * (self._nadir - self._ideal)
 
@@ -63,8 +64,8 @@ class HypervolumeIndicator:
         """Add one solution and return the indicator.
 
         Args:
-            objectives: (objectives,) its objective values.
-            keep: Anything to keep with it, such as the solution itself; of equal ones the first stays.
+            objectives: (objectives,) objective values of the solution.
+            keep: Any object to keep with it, such as the solution itself; the first of equal solutions is kept.
 
         Raises:
             ValueError: If there is not one number per objective, or one is NaN.
@@ -86,14 +87,14 @@ def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayL
 
     Args:
         objectives: (t, objectives) objective values of the solutions in the order in which they were found.
-        ideal: (objectives,) the smallest value of each objective by itself.
-        nadir: (objectives,) the largest value of each objective among Pareto-optimal solutions.
+        ideal: (objectives,) smallest value of each objective by itself.
+        nadir: (objectives,) largest value of each objective among Pareto-optimal solutions.
 
     Returns:
-        (t,) never increasing.
+        (t,) indicator values, never increasing.
 
     Raises:
-        ValueError: If shapes do not fit, a value is NaN, or the ideal point is not below the nadir point.
+        ValueError: If shapes do not match, a value is NaN, or the ideal point is not below the nadir point.
     """
     points = floats(objectives)
     if points.ndim != 2:
@@ -103,19 +104,19 @@ def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayL
 
 
 def unite_archives(archives: Sequence[ArrayLike]) -> FloatArray:
-    """The solutions of several archives that none of them dominates: a better approximation of the Pareto front.
+    """The nondominated solutions of several archives: a better approximation of the Pareto front.
 
-    Archives of many algorithms are united to better reference values (Hansen et al. 2022, appendix); minus the
+    Archives of many algorithms are united to obtain better reference values (Hansen et al. 2022, appendix); minus the
     `hypervolume_indicator` of the result after its last point is the reference hypervolume.
 
     Args:
-        archives: (solutions, objectives) each, minimized.
+        archives: Arrays (solutions, objectives) of objective values, minimized.
 
     Returns:
-        (solutions, objectives) without duplicates, in lexicographic order.
+        (solutions, objectives) nondominated values without duplicates, in lexicographic order.
 
     Raises:
-        ValueError: If there is no archive, numbers of objectives differ, or a value is NaN.
+        ValueError: If there are no archives, numbers of objectives differ, or a value is NaN.
     """
     tables = [floats(archive) for archive in archives]
     if not tables or any(table.ndim != 2 or table.shape[1:] != tables[0].shape[1:] for table in tables):
@@ -128,7 +129,7 @@ def unite_archives(archives: Sequence[ArrayLike]) -> FloatArray:
 
 
 class _Staircase:
-    """Two objectives: solutions sorted by the first, so that the second falls; a step costs O(log n)."""
+    """Two objectives: solutions sorted by the first, so that the second decreases; a search costs O(log n)."""
 
     def __init__(self) -> None:
         self.volume = 0.0
@@ -151,7 +152,7 @@ class _Staircase:
         return np.column_stack([self._x, self._y]), list(self._items)
 
     def _gain(self, x: float, y: float, begin: int, end: int) -> float:
-        """The area the new point adds: left to right over the points it replaces, up to the next one or the edge."""
+        """The area added by a new point: left to right over the points it replaces, up to the next one or the edge."""
         ceiling = min(self._y[begin - 1], 1.0) if begin else 1.0
         gain, left = 0.0, x
         corners = [*zip(self._x[begin : end + 1], self._y[begin : end + 1], strict=True), (1.0, 0.0)]
@@ -163,7 +164,7 @@ class _Staircase:
 
 
 class _Front:
-    """Any number of objectives: a point's own volume is its box minus what the archive covers of it."""
+    """Any number of objectives: the volume added by a point is its box minus the part the archive covers."""
 
     def __init__(self, objectives: int) -> None:
         self.volume = 0.0

@@ -1,7 +1,7 @@
-"""Quality indicators of one run's sequence of proposal solutions (Hansen et al. 2022, section III-A).
+"""Quality indicators of one run's sequence of proposed solutions (Hansen et al. 2022, section III-A).
 
-Each maps the values of the solutions 1, 2, … to an indicator value after each, to be minimized; runtimes follow by
-`first_hits`. The indicator for several objectives is in `hypervolume`.
+Each maps the values of the solutions 1, 2, … to an indicator value after each solution, to be minimized; `first_hits`
+gives the runtimes. The indicator for several objectives is in `hypervolume`.
 """
 
 from __future__ import annotations
@@ -14,36 +14,38 @@ from polarbear.records import FloatArray
 
 
 def last_value(values: ArrayLike) -> FloatArray:
-    """The value of the last solution after each evaluation, (t,); it has the same first hitting times as the best."""
+    """(t,) value of the last solution after each evaluation, which has the same first hitting times as the best."""
     return _sequence(values)
 
 
 def best_value(values: ArrayLike) -> FloatArray:
-    """The best value so far after each evaluation, (t,).
+    """(t,) best value so far after each evaluation.
 
     Raises:
-        ValueError: If values are not 1-D or hold NaN.
+        ValueError: If values are not 1-D or contain NaN.
     """
     return np.minimum.accumulate(_sequence(values))
 
 
 def noisy_window(t: ArrayLike) -> NDArray[np.int64]:
-    """The number of latest values that the indicator for noisy functions uses: ⌈ln²(t + 3)/2⌉."""
+    """Number of latest values used by the indicator for noisy functions after t evaluations: ⌈ln²(t + 3)/2⌉."""
     return np.ceil(np.log(floats(t) + 3) ** 2 / 2).astype(np.int64)
 
 
 def noisy_indicator(values: ArrayLike) -> FloatArray:
-    """For noisy functions: the 1 %-ile worst of the last ⌈ln²(t + 3)/2⌉ values, which a lucky solution cannot lower.
+    """The indicator for noisy functions: the 1 %-ile worst of the last ⌈ln²(t + 3)/2⌉ values.
+
+    A single lucky solution cannot lower it.
 
     Args:
-        values: (t,) a deterministic, noiseless value of each proposed solution, such as the median of its
-            distribution.
+        values: (t,) deterministic, noiseless values of the proposed solutions, such as the medians of their
+            distributions.
 
     Returns:
-        (t,): of the w latest values the ⌈w/100⌉-th worst; that is the worst up to w = 100, or t about 1.4 million.
+        (t,) ⌈w/100⌉-th worst of the w latest values; that is the worst up to w = 100, or t about 1.4 million.
 
     Raises:
-        ValueError: If values are not 1-D or hold NaN.
+        ValueError: If values are not 1-D or contain NaN.
     """
     sequence = _sequence(values)
     widths = noisy_window(np.arange(1, sequence.size + 1))
@@ -59,19 +61,19 @@ def noisy_indicator(values: ArrayLike) -> FloatArray:
 def constrained_indicator(
     values: ArrayLike, constraints: ArrayLike, optimum: float, *, weights: ArrayLike = 1.0
 ) -> FloatArray:
-    """For constrained functions: |f − f_opt|⁺ + Σ λᵢ |gᵢ|⁺ of each solution, where |·|⁺ cuts off below zero.
+    """The indicator for constrained functions: |f − f_opt|⁺ + Σ λᵢ |gᵢ|⁺ of each solution, where |x|⁺ is max(x, 0).
 
     Args:
         values: (t,) objective values f.
-        constraints: (t, constraints) values g; not positive where feasible.
-        optimum: The objective value of the feasible optimum.
-        weights: Positive λ, one or one per constraint; inf lets no infeasible solution count.
+        constraints: (t, constraints) constraint values g, at most 0 where feasible.
+        optimum: Objective value of the feasible optimum.
+        weights: Positive weights λ, one for all or one per constraint; inf excludes infeasible solutions.
 
     Returns:
-        (t,) indicator values of the solutions one by one, not best so far.
+        (t,) indicator value of each solution, not best so far.
 
     Raises:
-        ValueError: If a number is NaN, a weight is not positive, or shapes do not fit.
+        ValueError: If a number is NaN, a weight is not positive, or shapes do not match.
     """
     objective = _sequence(values)
     violation = np.maximum(floats(constraints), 0.0)

@@ -1,7 +1,6 @@
-"""The area over the convergence curve while a run goes on, without keeping the run.
+"""The area over the convergence curve of a run in progress, without storing the run.
 
-López-Ibáñez et al. 2024, section II-D: by eq. 9 each evaluation adds to the area what the best value so far
-leaves free.
+López-Ibáñez et al. 2024, section II-D: by eq. 9 each evaluation adds the part above the best value so far to the area.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from polarbear.validation import real_number
 
 
 class OnlineAOCC:
-    """The normalized AOCC of one run, from its improvements as they come; it keeps two numbers.
+    """The normalized AOCC of one run, updated with each improvement; no trajectory is stored.
 
     Args:
         times: Bounds of the times and their scale.
@@ -26,10 +25,10 @@ class OnlineAOCC:
         self._latest = -math.inf
 
     def add(self, time: float, value: float) -> None:
-        """Take in the value found at a time; only improvements count, others may be left out.
+        """Add the value found at a time; only improvements count, and others may be left out.
 
         Raises:
-            ValueError: If the time lies before the one added last, or a number is NaN.
+            ValueError: If the time is earlier than the last one added, or a number is NaN.
         """
         if not time >= self._latest or math.isnan(value):
             raise ValueError(f"value {value} at time {time} comes after time {self._latest}; add them in order")
@@ -40,13 +39,13 @@ class OnlineAOCC:
             self._share = 1 - float(self._values.scaled(value))
 
     def area(self, until: float | None = None) -> float:
-        """The normalized AOCC up to the upper bound of the times, if the run does not improve again: `aocc`.
+        """The normalized `aocc` up to the upper bound of the times if the run does not improve again.
 
         Args:
-            until: Take the area up to this time alone, over that of all times.
+            until: Time up to which to take the area, still normalized by the whole box; by default the upper bound.
 
         Raises:
-            ValueError: If `until` lies before the time added last.
+            ValueError: If `until` is earlier than the last time added.
         """
         end = self._times.high if until is None else real_number(until, "until", ge=self._latest)
         return self._until(end)

@@ -1,8 +1,8 @@
 """Parameters that optimizers logged, at evaluations and at targets.
 
-Both functions give an array (runs, points) with NaN where nothing was logged. Means, medians, quantiles and counts
-of its columns come from `summarize_values(..., omit_unknown=True)` (IOHprofiler thesis, tables 3.1 and 3.2, "Algorithm
-Parameters").
+`parameter_at_times` and `parameter_at_targets` return an array (runs, points) with NaN where nothing was logged. Means,
+medians, quantiles and counts of its columns come from `summarize_values(..., omit_unknown=True)` (IOHprofiler thesis,
+tables 3.1 and 3.2, "Algorithm Parameters").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polarbear.validation import whole_number
 
 
 def parameter_names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Names of the parameters that any of the runs logged, in the order they first occur."""
+    """Names of the parameters that any of the runs logged, in order of first occurrence."""
     return tuple(dict.fromkeys(name for run in runs if run.parameters for name in run.parameters.values))
 
 
@@ -31,14 +31,14 @@ def parameter_at_times(runs: Sequence[Run], name: str, times: ArrayLike) -> Floa
 
     Args:
         runs: Runs with parameters.
-        name: Of the parameter.
-        times: (times,) in evaluations.
+        name: Name of the parameter.
+        times: (times,) numbers of evaluations.
 
     Returns:
-        (runs, times); NaN before a run first logged the parameter and after the run ended, for whatever reason.
+        (runs, times) values; NaN before a run first logged the parameter and after the run ended, for whatever reason.
 
     Raises:
-        ValueError: If there are no runs, or one of them never logged the parameter; it names the run.
+        ValueError: If there are no runs, or one of them never logged the parameter; the message names the run.
     """
     at = np.atleast_1d(floats(times))
     return np.stack([_latest(run, name, at) for run in _some(runs)])
@@ -49,15 +49,15 @@ def parameter_at_targets(runs: Sequence[Run], name: str, targets: ArrayLike, *, 
 
     Args:
         runs: Runs with parameters.
-        name: Of the parameter.
+        name: Name of the parameter.
         targets: (targets,) precisions above each run's optimum; objective values if `absolute`.
-        absolute: Whether targets are objective values themselves.
+        absolute: Whether targets are objective values.
 
     Returns:
-        (runs, targets); NaN where the target was missed or reached before the parameter was first logged.
+        (runs, targets) values; NaN where the target was missed or reached before the parameter was first logged.
 
     Raises:
-        ValueError: As `parameter_at_times`; or if an optimum is needed and unknown.
+        ValueError: For the same reasons as `parameter_at_times`, or if an optimum is needed and unknown.
     """
     hits = runtimes(_some(runs), np.atleast_1d(floats(targets)), absolute=absolute)
     return np.stack([_latest(run, name, at) for run, at in zip(runs, hits, strict=True)])
@@ -69,16 +69,16 @@ def parameter_correlation(
     """The correlation of two parameters over runs, in a moving window of times.
 
     Args:
-        first: (runs, times) one parameter, as `parameter_at_times` gives it; NaN where it is unknown.
-        second: (runs, times) the other.
-        window: How many consecutive times are pooled, an odd number; fewer at both ends.
+        first: (runs, times) values of one parameter, as returned by `parameter_at_times`; NaN where unknown.
+        second: (runs, times) values of the other parameter.
+        window: Number of consecutive times that are pooled, odd; fewer at both ends.
         method: Spearman's rank correlation, or Pearson's.
 
     Returns:
-        (times,) from -1 to 1; NaN where fewer than 3 pairs are known or one parameter does not vary.
+        (times,) correlations; NaN where fewer than 3 pairs are known or one parameter does not vary.
 
     Raises:
-        ValueError: If shapes differ, or an option is not valid.
+        ValueError: If shapes differ, or an option is invalid.
     """
     from scipy import stats
 
@@ -106,7 +106,7 @@ def _some(runs: Sequence[Run]) -> Sequence[Run]:
 
 
 def _latest(run: Run, name: str, at: FloatArray) -> FloatArray:
-    """The value logged last at or before each time; NaN before the first and past the end."""
+    """The last value logged at or before each time; NaN before the first value and after the run's end."""
     if run.parameters is None or name not in run.parameters.values:
         logged = ", ".join(run.parameters.values) if run.parameters else "nothing"
         raise ValueError(f"{run.key} never logged {name!r}; it logged {logged}. Leave such runs out")

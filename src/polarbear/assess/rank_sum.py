@@ -20,10 +20,11 @@ class RankSum:
     """The outcome of the test at each target.
 
     Attributes:
-        z: (targets,) the standardized rank sum, positive where the first algorithm ranks better.
-        p_ranks: (targets,) its two-sided p-value in the normal approximation.
-        confirmed: (targets,) whether the ERTs identify the same algorithm as better as the ranks do.
-        budgets: (targets,) evaluations to which the data were truncated, inf where all trials were successful.
+        z: (targets,) standardized rank sum, positive where the first algorithm ranks better.
+        p_ranks: (targets,) two-sided p-value of z in the normal approximation.
+        confirmed: (targets,) whether ERTs and ranks agree on which algorithm is better.
+        budgets: (targets,) number of evaluations at which the data were truncated, inf where all trials were
+            successful.
     """
 
     z: FloatArray
@@ -33,7 +34,7 @@ class RankSum:
 
     @property
     def p(self) -> FloatArray:
-        """(targets,) the p-value, 1 where the ERTs do not confirm the ranks."""
+        """(targets,) p-value, 1 where the ERTs do not confirm the ranks."""
         return np.where(self.confirmed, self.p_ranks, 1.0)
 
 
@@ -42,21 +43,21 @@ def rank_sum(
 ) -> RankSum:
     """Test at each target which of two algorithms is better (footnote 28).
 
-    The data are truncated to the smallest runlength of an unsuccessful trial of either algorithm. Trials successful
-    by then rank before all others, by their runtime; the others rank by the best value they had found by then.
+    The data are truncated at the smallest runlength of an unsuccessful trial of either algorithm. Trials successful by
+    then rank before all others, ordered by runtime; the others are ordered by the best value found by then.
 
-    Significance needs the ERTs to point the same way: the algorithm with the better ranks must not have the larger
-    ERT, and, as COCO demands too, has to have spent less on average per trial.
+    Significance requires the ERTs to agree: the algorithm with the better ranks must not have the larger ERT and, as in
+    COCO, must have spent less on average per trial.
 
     Args:
         first: The trials of one algorithm.
-        second: The trials of the other, on the same function in the same dimension.
+        second: The trials of the other algorithm, on the same function in the same dimension.
         targets: (targets,) precisions, or objective values if `absolute`.
-        axis: What runtimes are counted in.
+        axis: The unit of runtimes.
         absolute: Whether targets are objective values.
 
     Raises:
-        ValueError: If the trials are not of one function and dimension, or an optimum is needed and not known.
+        ValueError: If the trials are not of one function and dimension, or an optimum is needed and unknown.
     """
     if (first.suite, first.function, first.dimension) != (second.suite, second.function, second.dimension):
         raise ValueError(
@@ -77,16 +78,16 @@ def rank_sum(
 def common_budgets(
     first_runtimes: ArrayLike, first_evaluations: ArrayLike, second_runtimes: ArrayLike, second_evaluations: ArrayLike
 ) -> FloatArray:
-    """The largest budget for which all unsuccessful trials of both algorithms have data, (targets,).
+    """(targets,) largest budget for which all unsuccessful trials of both algorithms have data.
 
     Args:
-        first_runtimes: (runs, targets) of one algorithm, inf where missed.
-        first_evaluations: (runs,) that its runs spent.
-        second_runtimes: (runs, targets) of the other.
-        second_evaluations: (runs,) that its runs spent.
+        first_runtimes: (runs, targets) runtimes of one algorithm, inf where missed.
+        first_evaluations: (runs,) total number of evaluations of its runs.
+        second_runtimes: (runs, targets) runtimes of the other algorithm.
+        second_evaluations: (runs,) total number of evaluations of its runs.
 
     Returns:
-        The smallest number of evaluations an unsuccessful trial spent; inf where all trials were successful.
+        The smallest number of evaluations spent by an unsuccessful trial; inf where all trials were successful.
     """
     return np.minimum(
         _shortest_failure(checked_runtimes(first_runtimes), first_evaluations),
@@ -101,17 +102,17 @@ def rank_sum_statistic(
     second_values: ArrayLike,
     budgets: ArrayLike,
 ) -> FloatArray:
-    """Standardized rank sum of the first algorithm's trials, positive where they rank better, (targets,).
+    """(targets,) standardized rank sum of the first algorithm's trials, positive where they rank better.
 
     Args:
-        first_runtimes: (runs, targets), inf where missed.
-        first_values: (runs, targets) the best value each trial had found by the target's budget.
-        second_runtimes: As the first's.
-        second_values: As the first's.
-        budgets: (targets,) evaluations to which the data are truncated; see `common_budgets`.
+        first_runtimes: (runs, targets) runtimes of the first algorithm, inf where missed.
+        first_values: (runs, targets) best value that each of its trials found by the target's budget.
+        second_runtimes: (runs, targets) runtimes of the second algorithm.
+        second_values: (runs, targets) best values of the second algorithm.
+        budgets: (targets,) numbers of evaluations at which the data are truncated; see `common_budgets`.
 
     Returns:
-        z without correction for ties; equal results take the mean of their ranks.
+        z without correction for ties; equal results get the mean of their ranks.
     """
     times = np.concatenate([checked_runtimes(first_runtimes), checked_runtimes(second_runtimes)])
     values = np.concatenate([floats(first_values), floats(second_values)])
@@ -128,18 +129,18 @@ def rank_sum_statistic(
 
 
 def stars(p: ArrayLike, *, tests: int = 1, level: float = 0.05) -> NDArray[np.int64]:
-    """How many powers of ten a p-value lies below 1 after Bonferroni's correction, as Table I prints behind a star.
+    """Number of powers of ten by which a Bonferroni-corrected p-value is below 1, printed after a star in Table I.
 
     Args:
         p: p-values.
-        tests: How many tests were made; p-values are multiplied by it.
+        tests: Number of tests, by which p-values are multiplied.
         level: Significance level.
 
     Returns:
-        0 where p times tests is not below the level; else the largest k with p * tests <= 10^-k, from 1 to 9.
+        0 where p * tests is not below the level; else the largest k with p * tests <= 10^-k, from 1 to 9.
 
     Raises:
-        ValueError: If tests is below 1.
+        ValueError: If `tests` is below 1.
     """
     if tests < 1:
         raise ValueError(f"tests is {tests!r}; at least 1 test was made")

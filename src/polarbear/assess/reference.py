@@ -1,4 +1,4 @@
-"""Reference algorithms: the expected runtimes others are divided by (Hansen et al. 2022, section VI-B, Table I)."""
+"""Reference algorithms, by whose expected runtimes others are divided (Hansen et al. 2022, section VI-B, Table I)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from polarbear.records import FloatArray, Reference
 
 
 def best_reference(trials: Sequence[Trials], targets: ArrayLike, *, whole: bool = False) -> Reference:
-    """Build a reference in the style of best-2009: for each target the algorithm with the smallest ERT.
+    """Build a reference in the style of best-2009: the algorithm with the smallest ERT for each target.
 
     Args:
         trials: The trials of each algorithm on one function in one dimension.
-        targets: (targets,) precisions, strictly decreasing.
+        targets: (targets,) strictly decreasing precisions.
         whole: Whether to round ERTs to whole evaluations, as the published references do.
 
     Raises:
@@ -49,8 +49,8 @@ def reference_distribution(
     Args:
         trials: The trials of each algorithm on one function in one dimension.
         targets: (targets,) precisions.
-        restarts: How many runtimes to simulate for each target; see `runtime_distribution`.
-        rng: Random generator of the simulation; None derandomizes.
+        restarts: Number of runtimes to simulate for each target; see `runtime_distribution`.
+        rng: The source of randomness of the simulation; None derandomizes it.
 
     Raises:
         ValueError: If there are no trials, or they are not of one function and dimension.
@@ -72,13 +72,14 @@ def reference_distribution(
 
 
 def best_ert(erts: ArrayLike) -> tuple[NDArray[np.intp], FloatArray]:
-    """For each target the algorithm with the smallest ERT, and that ERT.
+    """The algorithm with the smallest ERT for each target, and that ERT.
 
     Args:
-        erts: (algorithms, targets), inf where an algorithm missed the target.
+        erts: (algorithms, targets) ERTs, inf where an algorithm missed the target.
 
     Returns:
-        (targets,) rows, -1 where no algorithm reached the target, the first of equals; and (targets,) smallest ERTs.
+        (targets,) row of the algorithm, the first among equals, -1 where none reached the target; and (targets,)
+        smallest ERTs.
     """
     table = floats(erts)
     smallest = table.min(axis=0)
@@ -88,14 +89,14 @@ def best_ert(erts: ArrayLike) -> tuple[NDArray[np.intp], FloatArray]:
 def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
     """ERTs divided by the reference's (Table I).
 
-    Published references round their ERTs to whole evaluations, and the tables made with them divide by those.
+    Published references have ERTs rounded to whole evaluations, and published tables divide by these.
 
     Args:
-        erts: (..., targets), inf where missed.
+        erts: (..., targets) ERTs, inf where missed.
         reference: (targets,) positive ERTs of the reference, inf where it missed the target.
 
     Returns:
-        (..., targets), inf where only the algorithm missed the target, NaN where the reference did.
+        (..., targets) ratios, inf where only the algorithm missed the target, NaN where the reference did.
 
     Raises:
         ValueError: If a reference ERT is not positive.
@@ -107,7 +108,7 @@ def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
 
 
 def _choose(trials: Sequence[Trials], targets: FloatArray) -> tuple[list[FloatArray], NDArray[np.intp], FloatArray]:
-    """Each algorithm's runtimes, the row of the best for each target, and its ERT."""
+    """Each algorithm's runtimes, and the row and ERT of the best algorithm for each target."""
     if len({(group.suite, group.function, group.dimension) for group in trials}) != 1:
         raise ValueError("a reference is built from trials on one function in one dimension; group them by both")
     hits = [group.runtimes(targets) for group in trials]

@@ -23,30 +23,30 @@ def simulated_restarts(
     first_with_replacement: bool = False,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
-    """Sample runtimes of the algorithm restarted until it succeeds, for each target by itself.
+    """Sample runtimes of the algorithm restarted until it succeeds, for each target separately.
 
     A simulated runtime adds up trials drawn from the runs until one is successful (eq. 2). By default the first
     trials of a sample are drawn without replacement, which lowers its variance: with as many samples as runs, each
-    run is first once.
+    run comes first once.
 
-    Without a generator the sample is derandomized. Equal data, in whatever order, give equal runtimes: first trials,
-    numbers of failures and last trials are spread evenly over their distributions, and what is left to chance uses
-    fixed random numbers.
+    Without a generator the sample is derandomized. Equal data, in any order, give equal runtimes: first trials, numbers
+    of failures and last trials are spread evenly over their distributions, and fixed random numbers are used for the
+    rest.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        evaluations: (runs,) evaluations each run spent in all.
-        size: How many runtimes to simulate for each target.
-        rng: Random generator; None derandomizes.
-        first_with_replacement: Whether first trials are drawn independently too (plain bootstrap).
-        weights: (runs,) how likely each run is drawn, such as `instance_weights`; equal by default.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run.
+        size: Number of runtimes to simulate for each target.
+        rng: The source of randomness; None derandomizes the sample.
+        first_with_replacement: Whether first trials are drawn independently, too (plain bootstrap).
+        weights: (runs,) weights with which runs are drawn, such as `instance_weights`; equal by default.
 
     Returns:
-        (size, targets), inf for a target that no run reached.
+        (size, targets) simulated runtimes, inf for a target that no run reached.
 
     Raises:
-        ValueError: If size is below 1, there are no runs, a number is NaN, or shapes do not fit; or if first trials
-            are to be drawn with replacement and no generator is given.
+        ValueError: If `size` is below 1, there are no runs, a number is NaN, or shapes do not match; or if first trials
+            are drawn with replacement and no generator is given.
     """
     if first_with_replacement and rng is None:
         raise ValueError("first trials drawn with replacement are random; pass a generator rng, or leave that option")
@@ -57,7 +57,7 @@ def simulated_restarts(
 def simulated_with_marks(
     runtimes: ArrayLike, evaluations: ArrayLike, size: int, rng: np.random.Generator | None, weights: ArrayLike | None
 ) -> tuple[FloatArray, BoolArray]:
-    """As `simulated_restarts`, and (size, targets) whether a runtime holds at least one unsuccessful trial."""
+    """As `simulated_restarts`, and (size, targets) whether a runtime includes at least one unsuccessful trial."""
     first, urn = _begin(runtimes, evaluations, size, rng, False, weights)
     return urn.finish(first), urn.failed(first)
 
@@ -91,7 +91,7 @@ class _Urn:
         self.spread = rng is None
 
     def first(self, size: int, with_replacement: bool) -> IntArray:
-        """(size, targets): which run comes first."""
+        """(size, targets) index of the run that comes first."""
         if with_replacement:
             levels = self.rng.random((size, self.targets))
         else:
@@ -101,11 +101,11 @@ class _Urn:
         return np.searchsorted(bounds / bounds[-1], np.minimum(levels, _BELOW_ONE), side="right")
 
     def failed(self, first: IntArray) -> BoolArray:
-        """(size, targets): whether the first trial missed the target."""
+        """(size, targets) whether the first trial missed the target."""
         return ~self.hit[first, np.arange(self.targets)]
 
     def finish(self, first: IntArray) -> FloatArray:
-        """(size, targets): the cost when each first trial is followed by others until one succeeds."""
+        """(size, targets) total cost if each first trial is followed by others until one succeeds."""
         total = self.cost[first, np.arange(self.targets)]
         total[:, ~self.hit.any(axis=0)] = np.inf
         target, sample = np.nonzero((self.failed(first) & np.isfinite(total)).T)
@@ -114,7 +114,7 @@ class _Urn:
         return total
 
     def _failures(self, target: IntArray) -> FloatArray:
-        """What further failures cost before the success; their number is geometric, and enough if all cost alike."""
+        """Cost of further failures before the success; their geometric number determines it if all cost the same."""
         failing = 1 - self.chance @ self.hit
         levels = self._levels(target, self.spread)
         number = np.floor(np.log1p(-levels) / np.log(failing[target])).astype(np.intp)
@@ -133,7 +133,7 @@ class _Urn:
         return self.cost[rows, target]
 
     def _draw(self, among: BoolArray, target: IntArray, levels: FloatArray) -> IntArray:
-        """For each target the run at the level of the distribution over those among which to draw."""
+        """For each target, the run at the given level of the distribution over the runs in `among`."""
         bounds = np.cumsum(self.chance[:, None] * among, axis=0)
         bounds = bounds / np.where(bounds[-1] > 0, bounds[-1], 1.0)
         ladder = (bounds.T + np.arange(self.targets)[:, None]).ravel()
@@ -153,5 +153,5 @@ class _Urn:
 
 
 def _canonical(times: FloatArray, cost: FloatArray, chance: FloatArray) -> IntArray:
-    """An order of the runs that depends on what they are, not on how they were listed."""
+    """An order of the runs that depends on their data, not on the order in which they were listed."""
     return np.lexsort((chance, *cost.T, *times.T))

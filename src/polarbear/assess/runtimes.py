@@ -1,7 +1,8 @@
-"""Runtimes: when a run first reaches a target, what many runs together say about it, and other costs.
+"""Runtimes: when a run first reaches a target, statistics over many runs, and other costs.
 
-Runtimes are arrays (runs, targets), inf where a run missed the target; beside them stand the evaluations each run
-spent in all, (runs,). Hansen et al. 2022, sections III-E, IV and V-B; statistics as in Wang's thesis, section 2.4.
+Runtimes are arrays (runs, targets), inf where a run missed the target; they are accompanied by the total numbers of
+evaluations of the runs, (runs,). Hansen et al. 2022, sections III-E, IV and V-B; statistics as in Wang's thesis,
+section 2.4.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from polarbear.assess.arrays import checked_runtimes, checked_weights, floats, w
 from polarbear.records import Axis, FloatArray, IntArray, Run
 
 Misses = Literal["last", "par-1", "par-10", "ert", "remove"]
-"""What a run that missed a target counts as in a comparison; see `treat_misses`."""
+"""How a run that missed a target counts in a comparison; see `treat_misses`."""
 _NEVER = np.array([np.inf])
 
 
@@ -24,12 +25,12 @@ def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> Float
     """When a sequence of indicator values first reaches each target (section III-E).
 
     Args:
-        times: (k,) increasing: the evaluations, seconds or other cumulative cost at which `values` were obtained.
+        times: (k,) increasing evaluations, seconds or other cumulative costs at which `values` were obtained.
         values: (k,) indicator values, minimized; they need not decrease.
-        targets: Any shape; a value at or below a target reaches it.
+        targets: Targets of any shape; a value at or below a target reaches it.
 
     Returns:
-        Same shape as `targets`: the time of the first value at or below it, inf if there is none.
+        The time of the first value at or below each target, of the same shape as `targets`; inf if there is none.
 
     Raises:
         ValueError: If times and values differ in length, or a target is NaN.
@@ -49,16 +50,16 @@ def runtimes(
 
     Args:
         runs: The runs.
-        targets: (targets,), the same for all runs, or (runs, targets). Precisions, that is differences to the
-            run's optimum (eq. 1), unless `absolute`.
-        axis: Whether runtimes are counted in evaluations or in seconds.
-        absolute: Whether targets are objective values themselves.
+        targets: (targets,) targets for all runs, or (runs, targets); precisions, that is, differences to the run's
+            optimum (eq. 1), unless `absolute`.
+        axis: The unit of runtimes, "evaluations" or "seconds".
+        absolute: Whether targets are objective values.
 
     Returns:
-        (runs, targets) float64, inf where a run did not reach the target.
+        (runs, targets) float64 runtimes, inf where a run did not reach the target.
 
     Raises:
-        ValueError: If the shapes do not fit, a target is NaN, or a run's optimum is not known and `absolute` is False.
+        ValueError: If the shapes do not match, a target is NaN, or a run's optimum is unknown and `absolute` is False.
     """
     wanted = without_nan(targets, "targets")
     if wanted.ndim not in (1, 2) or (wanted.ndim == 2 and len(wanted) != len(runs)):
@@ -78,11 +79,11 @@ def runtimes(
 
 
 def by_run(rows: IntArray, numbers: FloatArray) -> NDArray[np.complex128]:
-    """Numbers of many runs to be searched at once: complex ones, which NumPy orders by their real part first, the run.
+    """Complex numbers for searching many runs at once: NumPy orders them by their real part first, the run.
 
     Args:
-        rows: Numbers of the runs.
-        numbers: What is ordered within a run; broadcast with `rows`.
+        rows: Indices of the runs.
+        numbers: Numbers to order within a run; broadcast with `rows`.
     """
     ordered = np.empty(np.broadcast(rows, numbers).shape, dtype=np.complex128)
     ordered.real, ordered.imag = rows, numbers
@@ -90,10 +91,10 @@ def by_run(rows: IntArray, numbers: FloatArray) -> NDArray[np.complex128]:
 
 
 def optimum_of(run: Run) -> float:
-    """The run's optimum, above which precisions are counted.
+    """The run's optimum, relative to which precisions are measured.
 
     Raises:
-        ValueError: If it is not known.
+        ValueError: If it is unknown.
     """
     if run.optimum is None:
         raise ValueError(f"{run.key}: its optimum is not known, so it has no precisions; pass absolute=True")
@@ -101,14 +102,13 @@ def optimum_of(run: Run) -> float:
 
 
 def instance_weights(instances: Sequence[Hashable]) -> FloatArray:
-    """Weights that give every instance the same say however often it was run.
+    """Weights that give every instance the same total weight, however often it was run.
 
-    Five instances run three times each and fifteen run once weigh each run alike; where repetitions differ, a run
-    weighs the less the more often its instance was repeated. Where the repetitions' least common multiple is small,
-    this is the same as repeating runs until all instances occur equally often.
+    If all instances are repeated equally often, all runs have the same weight; otherwise a run weighs less the more
+    often its instance was repeated. This is equivalent to repeating runs until all instances occur equally often.
 
     Args:
-        instances: For each run, which instance it solved.
+        instances: (runs,) the instance of each run.
 
     Returns:
         (runs,) positive weights with mean 1.
@@ -123,14 +123,14 @@ def success_rate(runtimes: ArrayLike, *, weights: ArrayLike | None = None) -> Fl
     """The proportion of runs that reached each target (Wang, eq. 2.16).
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Returns:
-        (targets,) between 0 and 1.
+        (targets,) proportions between 0 and 1.
 
     Raises:
-        ValueError: If there are no runs, a runtime is NaN, or shapes do not fit.
+        ValueError: If there are no runs, a runtime is NaN, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     counts = checked_weights(weights, len(times))
@@ -143,15 +143,15 @@ def ert(runtimes: ArrayLike, evaluations: ArrayLike, *, weights: ArrayLike | Non
     It estimates the mean runtime of an algorithm that is restarted until it succeeds (eq. 3).
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        evaluations: (runs,) evaluations each run spent in all; they count for the targets it missed.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run, which count for the targets it missed.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Returns:
-        (targets,), inf where no run reached the target.
+        (targets,) ERTs, inf where no run reached the target.
 
     Raises:
-        ValueError: If there are no runs, a number is NaN, or shapes do not fit.
+        ValueError: If there are no runs, a number is NaN, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     counts = checked_weights(weights, len(times))
@@ -160,7 +160,7 @@ def ert(runtimes: ArrayLike, evaluations: ArrayLike, *, weights: ArrayLike | Non
 
 
 def average_effort(runtimes: ArrayLike, evaluations: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:
-    """Mean evaluations spent on each target by reaching it or in vain, (targets,): the ERT times the success rate.
+    """(targets,) mean number of evaluations spent on each target, reached or not: the ERT times the success rate.
 
     Arguments and errors are those of `ert`.
     """
@@ -175,16 +175,16 @@ def par(
     """Penalized average runtime PAR-c: missed targets count `penalty` times the budget (Wang, eq. 2.13).
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        budgets: The budget of all runs, or (runs,) of each.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        budgets: The budget of all runs, or (runs,) budgets.
         penalty: The factor c, at least 1.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Returns:
-        (targets,).
+        (targets,) PAR-c.
 
     Raises:
-        ValueError: If the penalty is below 1, there are no runs, a number is NaN, or shapes do not fit.
+        ValueError: If the penalty is below 1, there are no runs, a number is NaN, or shapes do not match.
     """
     if not penalty >= 1:
         raise ValueError(f"penalty is {penalty!r}; a missed target cannot count less than the budget, give at least 1")
@@ -195,20 +195,20 @@ def par(
 
 
 def treat_misses(runtimes: ArrayLike, evaluations: ArrayLike, misses: Misses) -> FloatArray:
-    """The runtimes to one target with numbers in place of missed ones, as IOHanalyzer's deep comparisons take them.
+    """Replace missed runtimes to one target by numbers, as in IOHanalyzer's deep comparisons.
 
     Args:
-        runtimes: (runs,) inf where the target was missed.
-        evaluations: (runs,) evaluations each run spent in all.
-        misses: What a miss becomes: "last" leaves it, slower than every success; "par-1" and "par-10" make it once or
-            ten times what the run spent; "ert" the expected runtime, or what all runs spent if none succeeded;
-            "remove" leaves the run out, which compares successes alone.
+        runtimes: (runs,) runtimes, inf where the target was missed.
+        evaluations: (runs,) total number of evaluations of each run.
+        misses: How misses are treated: "last" keeps them at inf, slower than every success; "par-1" and "par-10"
+            replace them by one or ten times the run's evaluations; "ert" by the expected runtime, or by the evaluations
+            of all runs if none succeeded; "remove" leaves the run out, so that only successes are compared.
 
     Returns:
-        (runs,) or, with "remove", (successes,).
+        (runs,) or, with "remove", (successes,) runtimes.
 
     Raises:
-        ValueError: If `misses` is another word, there are no runs, a number is NaN, or shapes do not fit.
+        ValueError: If `misses` is unknown, there are no runs, a number is NaN, or shapes do not match.
     """
     if misses not in get_args(Misses):
         raise ValueError(f"misses is {misses!r}; it is one of {', '.join(get_args(Misses))}")
@@ -226,17 +226,17 @@ def treat_misses(runtimes: ArrayLike, evaluations: ArrayLike, misses: Misses) ->
 def sp1(runtimes: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:
     """SP1: the mean runtime of the successful runs over the success rate (Hansen et al. 2022, footnote 23).
 
-    It equals the ERT if unsuccessful runs spend as much as successful ones on average, whatever they really spent.
+    It is the ERT under the assumption that unsuccessful runs spend as much as successful ones on average.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Returns:
-        (targets,), inf where no run reached the target.
+        (targets,) SP1, inf where no run reached the target.
 
     Raises:
-        ValueError: If there are no runs, a runtime is NaN, or shapes do not fit.
+        ValueError: If there are no runs, a runtime is NaN, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     counts = checked_weights(weights, len(times))
@@ -255,16 +255,16 @@ def average_runtime_attainment(
     section IX, reference 8).
 
     Args:
-        runs: For each run (k, 1 + m): the evaluation at which a solution was found, and its m objectives.
-        evaluations: (runs,) evaluations each run spent in all.
-        points: (points, m) in objective space.
+        runs: An array (k, 1 + m) for each run: the evaluation at which a solution was found, and its m objectives.
+        evaluations: (runs,) total number of evaluations of each run.
+        points: (points, m) points in objective space.
         weights: (runs,) weights of the runs; equal by default.
 
     Returns:
-        (points,), inf where no run attains the point.
+        (points,) expected runtimes, inf where no run attains the point.
 
     Raises:
-        ValueError: If shapes do not fit, or as `ert`.
+        ValueError: If shapes do not match, or for the same reasons as `ert`.
     """
     wanted = without_nan(points, "points")
     if wanted.ndim != 2:
@@ -282,7 +282,7 @@ def average_runtime_attainment(
 
 
 def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
-    """(runs, targets): the runtime where a run reached the target, all it spent where it did not."""
+    """(runs, targets) runtime where a run reached the target, its total evaluations where it did not."""
     spent = without_nan(evaluations, "evaluations")
     if spent.shape != runtimes.shape[:1]:
         raise ValueError(f"evaluations have shape {spent.shape}; {len(runtimes)} runs need one number each")
@@ -290,15 +290,15 @@ def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
 
 
 def cumulative_costs(runtimes: ArrayLike, costs: Sequence[ArrayLike]) -> FloatArray:
-    """Turn runtimes counted in evaluations into cumulative costs; everything downstream stays the same.
+    """Convert runtimes in evaluations to cumulative costs, which all other functions accept in their place.
 
     Args:
         runtimes: (runs, targets) evaluations, inf where a target was missed; or (runs,) evaluations spent.
-        costs: For each run what each of its evaluations cost, (evaluations of the run,), not negative: seconds, or a
-            sum of objective and constraint evaluations.
+        costs: (evaluations,) non-negative costs of each run's evaluations: seconds, or sums of objective and constraint
+            evaluations.
 
     Returns:
-        The shape of `runtimes`: the summed costs of all evaluations up to each runtime, inf where missed.
+        Summed costs of all evaluations up to each runtime, of the same shape as `runtimes`; inf where missed.
 
     Raises:
         ValueError: If there is not one array per run, a cost is negative or NaN, or a runtime exceeds the evaluations

@@ -1,4 +1,4 @@
-"""How much depends on the choice of targets: ECDFs with more and more targets against the EAF, and changes of ranks.
+"""Sensitivity to the choice of targets: ECDFs with increasing numbers of targets against the EAF, and rank changes.
 
 López-Ibáñez et al. 2024, section IV: figures 7 to 10.
 """
@@ -20,16 +20,16 @@ from polarbear.validation import whole_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetSensitivity:
-    """The ECDFs of n algorithms by their EAF and with numbers of targets.
+    """EAF-based ECDFs of n algorithms, and target-based ones with different numbers of targets.
 
     Attributes:
-        names: The n algorithms.
+        names: The n algorithms' names.
         counts: (k,) numbers of targets.
         times: (T,) times.
-        exact: (n, T) the EAF-based ECDF (eq. 4).
-        by_targets: (k, n, T) the target-based ECDFs (eq. 1).
+        exact: (n, T) EAF-based ECDF (eq. 4).
+        by_targets: (k, n, T) target-based ECDFs (eq. 1).
         exact_area: (n,) normalized area below the EAF-based ECDF.
-        areas: (k, n) those below the target-based ECDFs.
+        areas: (k, n) normalized areas below the target-based ECDFs.
     """
 
     names: tuple[str, ...]
@@ -42,24 +42,24 @@ class TargetSensitivity:
 
     @property
     def differences(self) -> FloatArray:
-        """(k, n, T) target-based less EAF-based ECDF; figure 8 shows their mean and standard deviation over n."""
+        """(k, n, T) target-based minus EAF-based ECDF; figure 8 shows their mean and standard deviation over n."""
         return self.by_targets - self.exact
 
     @property
     def area_differences(self) -> FloatArray:
-        """(k, n) area below the EAF-based ECDF less that below the target-based ones, as in figure 9."""
+        """(k, n) area below the EAF-based ECDF minus that below the target-based ones, as in figure 9."""
         return self.exact_area - self.areas
 
     @property
     def ranks(self) -> FloatArray:
-        """(k + 1, n) ranks by area, 1 for the largest; the last row is by the EAF. Equal areas share a rank."""
+        """(k + 1, n) ranks by area, 1 for the largest; the last row is for the EAF. Equal areas share a rank."""
         from scipy.stats import rankdata
 
         return floats(rankdata(-np.vstack([self.areas, self.exact_area]), axis=1))
 
     @property
     def rank_changes(self) -> FloatArray:
-        """(k,) how far each number of targets ranks differently than the EAF does; see `rank_changes`."""
+        """(k,) differences between the ranking for each number of targets and that for the EAF; see `rank_changes`."""
         ranks = self.ranks
         return np.array([rank_changes(row, ranks[-1]) for row in ranks[:-1]])
 
@@ -75,11 +75,12 @@ def target_sensitivity(
     """Compare target-based ECDFs with the EAF-based one, over several functions with equal weights.
 
     Args:
-        runs: By algorithm, the runs on each function, as `step_functions` takes them; known up to `times.high`.
+        runs: The runs on each function, by algorithm, in any form that `step_functions` accepts; known up to
+            `times.high`.
         times: Bounds of the times and their scale, over which areas are taken.
         values: Bounds of the values and their scale, on which the targets are evenly spaced, both ends included.
         counts: Numbers of targets, from 2.
-        steps: How many times curves are evaluated at.
+        steps: Number of times at which curves are evaluated.
 
     Raises:
         ValueError: If there are no algorithms or runs, or a number of targets is below 2.
@@ -120,7 +121,7 @@ def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def _target_ecdfs(groups: Sequence[Sequence[StepFunction]], targets: Sequence[FloatArray]) -> list[StepFunction]:
-    """By sets of targets, the share of pairs of a run and a target reached over time (eq. 1); groups weigh the same."""
+    """Share of pairs of a run and a target reached over time (eq. 1), for each set of targets; groups weigh equally."""
     wanted = -np.concatenate(targets)
     hits = np.array([np.append(run.x, np.inf)[np.searchsorted(-run.y, wanted)] for group in groups for run in group])
     weights = np.array([1 / (len(groups) * len(group)) for group in groups for _ in group])
@@ -129,7 +130,7 @@ def _target_ecdfs(groups: Sequence[Sequence[StepFunction]], targets: Sequence[Fl
 
 
 def _ecdf(hits: FloatArray, weights: FloatArray, until: float) -> StepFunction:
-    """The weighted share of first hits, (runs, targets), that lie at or before a time."""
+    """The weighted share of first hits (runs, targets) at or before each time."""
     runs, targets = np.nonzero(np.isfinite(hits))
     x, where = np.unique(hits[runs, targets], return_inverse=True)
     shares = np.cumsum(np.bincount(where, weights=weights[runs] / hits.shape[1], minlength=x.size))

@@ -28,10 +28,10 @@ class Bounds:
     Attributes:
         low: Lower end.
         high: Upper end.
-        log: Whether distances are measured on a logarithmic scale, such as COCO's 1e-8 to 100.
+        log: Whether distances are measured on a logarithmic scale, as for COCO's 1e-8 to 100.
 
     Raises:
-        ValueError: If not low < high, both finite, and low > 0 on a logarithmic scale.
+        ValueError: Unless low < high, both are finite, and low > 0 on a logarithmic scale.
     """
 
     low: float
@@ -46,7 +46,7 @@ class Bounds:
 
     @classmethod
     def of(cls, values: ArrayLike, *, log: bool = False) -> Bounds:
-        """The lowest and the highest finite value; of the positive ones alone on a logarithmic scale."""
+        """Bounds at the lowest and the highest finite value; only positive values count on a logarithmic scale."""
         flat = floats(values).ravel()
         inside = flat[np.isfinite(flat) & ((flat > 0) | (not log))]
         if not inside.size:
@@ -54,7 +54,7 @@ class Bounds:
         return cls(float(inside.min()), float(inside.max()), log)
 
     def scaled(self, values: ArrayLike) -> FloatArray:
-        """Where values lie between the bounds, from 0 to 1; clipped outside. Same shape; NaN stays NaN."""
+        """Positions of values between the bounds, from 0 to 1, clipped outside; same shape, and NaN stays NaN."""
         inside = np.clip(floats(values), self.low, self.high)
         low, high = self.low, self.high
         if self.log:
@@ -71,13 +71,13 @@ class StepFunction:
     """A right-continuous step function: `y[j]` from `x[j]` up to, but not at, `x[j + 1]`.
 
     Attributes:
-        x: (k,) float64, strictly increasing: where it steps.
-        y: (k,) float64: what it steps to.
-        before: Its value below `x[0]`.
-        until: The function is unknown from here on.
+        x: (k,) float64, strictly increasing positions of the steps.
+        y: (k,) float64, values from each step on.
+        before: Value below `x[0]`.
+        until: Position from which on the function is unknown.
 
     Raises:
-        ValueError: If x and y are not two 1-D arrays of one length, x increasing strictly, neither with NaN.
+        ValueError: If x and y are not 1-D arrays of equal length, x does not increase strictly, or one contains NaN.
     """
 
     x: FloatArray
@@ -97,21 +97,21 @@ class StepFunction:
 
     @classmethod
     def known(cls, x: FloatArray, y: FloatArray, before: float = np.inf, until: float = np.inf) -> StepFunction:
-        """A step function from arrays that are known to satisfy the rules; they are not looked at again."""
+        """Make a step function from arrays that are known to satisfy the rules, without checks."""
         made = object.__new__(cls)
         set_fields(made, x=x, y=y, before=before, until=until)
         return made
 
     def __call__(self, at: ArrayLike) -> FloatArray:
-        """The function's values, in the shape of `at`; NaN where it is unknown."""
+        """The function's values, of the same shape as `at`; NaN where unknown."""
         at = floats(at)
         values = np.concatenate(([self.before], self.y))[np.searchsorted(self.x, at, side="right")]
         return np.where(at < self.until, values, np.nan)
 
     def mean(self, over: Bounds) -> float:
-        """Its mean between the bounds on their scale: the exact area below it over their width.
+        """The mean between bounds, on their scale: the exact area below the function over their width.
 
-        NaN if it is unknown anywhere between the bounds.
+        NaN if the function is unknown anywhere between the bounds.
         """
         if self.until < over.high:
             return float("nan")
@@ -121,7 +121,7 @@ class StepFunction:
         return float(widths[inside] @ values[inside])
 
     def points(self) -> FloatArray:
-        """Its steps as points (x, y), shape (k, 2)."""
+        """(k, 2) the steps as points (x, y)."""
         return np.column_stack((self.x, self.y))
 
 
@@ -137,14 +137,14 @@ def step_functions(
     A run that was cut short is unknown after its end: from the evaluation after its last, or from the moment it ended.
 
     Args:
-        runs: Runs, trajectories, step functions, or (k, 2) arrays of points (time, value). Points need no order and
-            need not improve; step functions are kept as they are.
-        axis: What the times of runs and trajectories are counted in.
-        precision: Subtract each run's optimum from its values. Takes objects of type `Run` alone.
-        carry: Keep the last value of runs that were cut short for ever, as if they had never improved again.
+        runs: Runs, trajectories, step functions, or (k, 2) arrays of points (time, value). Points need not be ordered
+            or improve; step functions are returned unchanged.
+        axis: The unit of the times of runs and trajectories.
+        precision: Whether to subtract each run's optimum from its values; all runs must then be of type `Run`.
+        carry: Whether to keep the last value of runs that were cut short forever, as if they never improved again.
 
     Raises:
-        ValueError: If there are no runs, points are not (k, 2) or hold NaN, or an optimum is asked for and unknown.
+        ValueError: If there are no runs, points are not (k, 2) or contain NaN, or an optimum is needed and unknown.
     """
     if not len(runs):
         raise ValueError("there are no runs; give at least one")
@@ -152,7 +152,7 @@ def step_functions(
 
 
 def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
-    """Best-so-far values at the times, (runs, times): +inf before a run's first value, NaN where it is unknown."""
+    """(runs, times) best-so-far values of `runs` at `times`: +inf before a run's first value, NaN where unknown."""
     at, functions = np.atleast_1d(floats(times)), step_functions(runs)
     levels = np.concatenate([level for each in functions for level in ([each.before], each.y)])
     starts = np.cumsum([0, *(each.y.size + 1 for each in functions[:-1])])
@@ -162,15 +162,15 @@ def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
 
 
 def from_smallest_budget(runs: Sequence[Curve], budgets: Sequence[float]) -> StepFunction:
-    """One curve of an algorithm that was run with several budgets, each time anew.
+    """The combined curve of an algorithm that was run separately with several budgets.
 
-    At any time it holds what the run with the smallest budget that reaches so far has found, and the best of what
-    smaller budgets had found before (Hansen et al. 2022, section II and footnote 3: "the data from the smallest
-    eligible budget"). Costs of the smaller budgets are not added, so that the assessment is optimistic, as said there.
+    At any time it is the best value found by the run with the smallest budget not yet exhausted, or before by runs with
+    smaller budgets (Hansen et al. 2022, section II and footnote 3: "the data from the smallest eligible budget"). Costs
+    of the smaller budgets are not added, so that the assessment is optimistic, as noted there.
 
     Args:
-        runs: One run for each budget, as `step_functions` takes them.
-        budgets: Increasing, positive.
+        runs: One run for each budget, in any form that `step_functions` accepts.
+        budgets: Increasing positive budgets.
 
     Raises:
         ValueError: If there is not one budget for each run, or they do not increase.
@@ -185,20 +185,20 @@ def from_smallest_budget(runs: Sequence[Curve], budgets: Sequence[float]) -> Ste
         if not begin:
             continue
         known = float(run(np.nextafter(begin, np.inf)))
-        if known < np.inf:  # what it had found within the smaller budget counts from the next evaluation on
+        if known < np.inf:  # its value within the smaller budget counts from the next evaluation on
             points.append(np.array([[min(begin + 1, end), known]]))
     return staircase(np.concatenate(points), until=float(np.nextafter(limits[-1], np.inf)))
 
 
 def breakpoints(runs: Sequence[Curve]) -> FloatArray:
-    """All times at which any of the runs improves, increasing. Between them nothing changes."""
+    """All times at which any of the runs improves, increasing; between them nothing changes."""
     return np.unique(np.concatenate([function.x for function in step_functions(runs)]))
 
 
 def pointwise_mean(functions: Sequence[StepFunction]) -> StepFunction:
-    """The pointwise mean of step functions with finite values: exact, with a step wherever one of them steps.
+    """The exact pointwise mean of step functions with finite values, with a step wherever any of them steps.
 
-    It is unknown from where the first of them is.
+    It is unknown as soon as any of them is.
 
     Raises:
         ValueError: If a function takes an infinite value.
@@ -211,12 +211,12 @@ def pointwise_mean(functions: Sequence[StepFunction]) -> StepFunction:
     before = float(np.mean([function.before for function in functions]))
     until = reduce(min, (function.until for function in functions))
     lowest, highest = min(level.min() for level in levels), max(level.max() for level in levels)
-    mean = np.clip(before + np.cumsum(jumps) / len(functions), lowest, highest)  # rounding may lead a little beyond
+    mean = np.clip(before + np.cumsum(jumps) / len(functions), lowest, highest)  # rounding errors may exceed these
     return StepFunction(x, mean, before, until)
 
 
 def runs_making(shares: ArrayLike, runs: int) -> IntArray:
-    """The number of runs that make up at least each share, but no fewer than one.
+    """The smallest number of runs that makes up each share, at least one.
 
     Raises:
         ValueError: If a share is outside [0, 1].
@@ -228,10 +228,10 @@ def runs_making(shares: ArrayLike, runs: int) -> IntArray:
 
 
 def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
-    """The best value up to each time among points (time, value), shape (k, 2), in any order.
+    """The best value up to each time among points (time, value), of shape (k, 2) and in any order.
 
     Raises:
-        ValueError: If the shape is not (k, 2) or a point holds NaN.
+        ValueError: If the shape is not (k, 2) or a point contains NaN.
     """
     points = floats(points)
     if points.ndim != 2 or points.shape[1] != 2:
@@ -242,7 +242,7 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
 
 
 def _staircase(x: FloatArray, y: FloatArray, until: float) -> StepFunction:
-    """The best y up to each x, neither of them with NaN."""
+    """The best y up to each x, both without NaN."""
     if (x[1:] > x[:-1]).all() and (y[1:] < y[:-1]).all() and not (y.size and y[0] == np.inf):  # as runs are recorded
         return StepFunction.known(x, y, until=until)
     order = np.lexsort((y, x))
@@ -266,7 +266,7 @@ def _step_function(run: Curve, number: int, axis: Axis, precision: bool, carry: 
 
 
 def _end(trajectory: Trajectory, axis: Axis) -> float:
-    """The time from which a trajectory is unknown."""
+    """The time from which on a trajectory is unknown."""
     outcome = trajectory.outcome
     if not outcome.cut_short:
         return np.inf

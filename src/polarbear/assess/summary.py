@@ -23,12 +23,12 @@ class RuntimeSummary:
     Attributes:
         runs: Number of runs.
         successes: (targets,) number of runs that reached the target.
-        success_rate: (targets,) their proportion.
+        success_rate: (targets,) proportion of runs that reached the target.
         mean: (targets,) mean runtime of the runs that reached the target, NaN if none did.
-        standard_deviation: (targets,) its sample standard deviation, NaN below two successes.
-        median: (targets,) median of all runs, a missed target counting as inf.
-        levels: (levels,) of the quantiles.
-        quantiles: (levels, targets) quantiles of all runs, a missed target counting as inf.
+        standard_deviation: (targets,) sample standard deviation of these runtimes, NaN with fewer than two successes.
+        median: (targets,) median over all runs, a missed target counting as inf.
+        levels: (levels,) levels of the quantiles.
+        quantiles: (levels, targets) quantiles over all runs, a missed target counting as inf.
         par: (targets,) penalized average runtime with `penalty`.
         penalty: The factor c of PAR-c.
         ert: (targets,) expected runtime, inf where no run reached the target.
@@ -57,17 +57,17 @@ def summarize(
     penalty: float = 10.0,
     weights: ArrayLike | None = None,
 ) -> RuntimeSummary:
-    """Success rates, means, deviations, quantiles, PAR-c, ERT and SP1 of each target.
+    """Success rates, means, standard deviations, quantiles, PAR-c, ERT and SP1 for each target.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        evaluations: (runs,) evaluations each run spent in all; for PAR-c they are its budget.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run, used as its budget in PAR-c.
         levels: Levels of the quantiles, each between 0 and 1.
         penalty: The factor c of PAR-c.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Raises:
-        ValueError: If there are no runs, a number is NaN, a level is not in [0, 1], or shapes do not fit.
+        ValueError: If there are no runs, a number is NaN, a level is not in [0, 1], or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     mean, deviation = _moments(times, checked_weights(weights, len(times)))
@@ -91,19 +91,19 @@ def summarize(
 def runtime_quantiles(runtimes: ArrayLike, levels: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:
     """Quantiles of the runtimes to each target, a missed target counting as inf.
 
-    Between two runtimes the quantile is interpolated linearly, the i-th of n sorted runtimes standing at level
-    (i - 1/2)/n (Hazen's rule); between a runtime and a missed target it is inf.
+    Between two runtimes the quantile is interpolated linearly, with the i-th of n sorted runtimes at level (i - 1/2)/n
+    (Hazen's rule); between a runtime and a missed target it is inf.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        levels: (levels,) between 0 and 1.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        levels: (levels,) levels between 0 and 1.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Returns:
-        (levels, targets).
+        (levels, targets) quantiles.
 
     Raises:
-        ValueError: If a level is not in [0, 1], there are no runs, a runtime is NaN, or shapes do not fit.
+        ValueError: If a level is not in [0, 1], there are no runs, a runtime is NaN, or shapes do not match.
     """
     times = checked_runtimes(runtimes)
     wanted = floats(levels)
@@ -141,8 +141,8 @@ def geometric_mean(runtimes: ArrayLike, axis: int | None = None) -> FloatArray:
     """The geometric average of runtimes: eq. 4 with all B equal to 1.
 
     Args:
-        runtimes: Positive numbers; a missing runtime, inf, makes the average inf.
-        axis: Along which axis to average; over all by default.
+        runtimes: Positive runtimes; a missing runtime, inf, makes the average inf.
+        axis: Axis along which to average; all by default.
 
     Raises:
         ValueError: If a runtime is not positive or there are none.
@@ -162,10 +162,10 @@ def geometric_mean_ratio(first: ArrayLike, second: ArrayLike, axis: int | None =
     Args:
         first: Positive runtimes A.
         second: Positive runtimes B.
-        axis: Along which axis to average; over all by default.
+        axis: Axis along which to average; all by default.
 
     Returns:
-        The ratio; NaN where both sets hold a missing runtime, inf.
+        The ratio; NaN where both sets contain a missing runtime, inf.
 
     Raises:
         ValueError: If a runtime is not positive or there are none.
@@ -181,10 +181,10 @@ class Scaling:
 
     Attributes:
         dimensions: (dimensions,) numbers of variables.
-        per_dimension: (dimensions, ...) ERT divided by dimension, to be plotted against dimension on log-log axes;
-            a horizontal line there is linear scaling.
-        exponent: (...) the fitted exponent, NaN where fewer than two dimensions have a finite ERT.
-        factor: (...) the fitted factor, in evaluations.
+        per_dimension: (dimensions, ...) ERT divided by dimension, to be plotted against dimension on log-log axes,
+            where a horizontal line means linear scaling.
+        exponent: (...) fitted exponent, NaN where fewer than two dimensions have a finite ERT.
+        factor: (...) fitted factor, in evaluations.
     """
 
     dimensions: FloatArray
@@ -197,11 +197,11 @@ def scaling(dimensions: ArrayLike, erts: ArrayLike) -> Scaling:
     """Divide expected runtimes by dimension and fit a power law by least squares on log-log axes.
 
     Args:
-        dimensions: (dimensions,) numbers of variables, all different.
+        dimensions: (dimensions,) distinct numbers of variables.
         erts: (dimensions, ...) positive ERTs, one column for each target or algorithm; inf where missed.
 
     Raises:
-        ValueError: If a dimension is below 1 or occurs twice, an ERT is NaN or not positive, or shapes do not fit.
+        ValueError: If a dimension is below 1 or occurs twice, an ERT is NaN or not positive, or shapes do not match.
     """
     sizes, runtimes = floats(dimensions), floats(erts)
     if sizes.ndim != 1 or not (sizes >= 1).all() or np.unique(sizes).size < sizes.size:

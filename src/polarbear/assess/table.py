@@ -1,4 +1,4 @@
-"""Tables of expected runtimes as Table I of Hansen et al. 2022: the values; `table_formats` writes them down."""
+"""Tables of expected runtimes in the style of Table I of Hansen et al. 2022; `table_formats` renders them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class TableRow:
     """One algorithm on one function.
 
     Attributes:
-        algorithm: Its name.
+        algorithm: The algorithm's name.
         erts: (targets,) expected runtimes, inf where no run reached the target.
         shown: (targets,) ERT divided by the reference's; the ERT itself where there is no finite reference.
         dispersion: (targets,) half the difference between the 10 %- and 90 %-quantile of simulated runtimes, in the
             unit of `shown`; NaN where no run reached the target, or no runtimes were simulated.
-        stars: (targets,) 0, or the number behind the star of a significantly best entry; see `stars`.
+        stars: (targets,) 0, or the number after the star of a significantly best entry; see `stars`.
         best: (targets,) whether no other algorithm has a smaller ERT.
         successes: Number of runs that reached the final target.
         runs: Number of runs.
-        median_evaluations: Median of the evaluations the runs spent.
+        median_evaluations: Median number of evaluations spent by the runs.
     """
 
     algorithm: str
@@ -52,8 +52,9 @@ class TableBlock:
 
     Attributes:
         function: The function's number or name.
-        reference: (targets,) ERTs of the reference algorithm, None if there is none.
-        reference_successes: Successful trials and all trials behind the reference's final target, None if unknown.
+        reference: (targets,) ERTs of the reference algorithm; None if there is none.
+        reference_successes: Numbers of successful trials and of all trials of the reference at the final target; None
+            if unknown.
         rows: One row per algorithm.
     """
 
@@ -71,7 +72,7 @@ class RuntimeTable:
         dimension: Number of variables.
         targets: (targets,) target precisions.
         final_target: The precision whose successes are counted.
-        tests: By how many tests p-values were multiplied (Bonferroni).
+        tests: Number of tests by which p-values were multiplied (Bonferroni).
         blocks: One block per function.
         absolute: Whether targets are objective values rather than precisions.
     """
@@ -97,22 +98,22 @@ def runtime_table(
 ) -> RuntimeTable:
     """Compute a table of expected runtimes (Table I).
 
-    Instances that were repeated unequally often are balanced in the ERTs. A star needs an entry to be best and
-    significantly better than that of every other algorithm in the rank-sum test.
+    ERTs are weighted so that instances repeated with different frequencies count equally. A star requires an entry to
+    be best and significantly better than that of every other algorithm in the rank-sum test.
 
     Args:
         trials: Trials of the algorithms on the functions, all in one dimension; rows and blocks keep their order.
         targets: (targets,) target precisions.
-        references: Reference algorithm of each function, by the function's name; built by `best_reference` or read
+        references: The reference algorithm of each function, by the function's name; built by `best_reference` or read
             from an archive.
         final_target: The precision whose successes are counted.
-        tests: By how many tests to correct; by default the number of functions.
-        bootstraps: How many runtimes to simulate for each dispersion; 0 for none.
-        rng: Their random generator; None derandomizes, see `simulated_restarts`.
-        absolute: Whether targets, the final one among them, are objective values.
+        tests: Number of tests to correct for; by default the number of functions.
+        bootstraps: Number of runtimes to simulate for each dispersion; 0 for none.
+        rng: The source of randomness of the simulation; None derandomizes it, see `simulated_restarts`.
+        absolute: Whether targets, including the final one, are objective values.
 
     Raises:
-        ValueError: If there are no trials, several dimensions or suites, or an algorithm twice on a function.
+        ValueError: If there are no trials, several dimensions or suites, or an algorithm occurs twice on a function.
     """
     if len({(entry.suite, entry.dimension) for entry in trials}) != 1:
         raise ValueError("a table holds trials of one suite in one dimension; make one table for each")
@@ -132,9 +133,9 @@ def runtime_table(
 
 
 def divide_table(table: RuntimeTable, references: Mapping[str, Reference]) -> RuntimeTable:
-    """An undivided table with what it shows divided by references, by the function's name; arguments of the table stay.
+    """Divide the values shown in an undivided `table` by `references`, given by the function's name.
 
-    It takes little beside the table itself, whose tests and dispersions do not depend on references.
+    This is cheap compared with the table itself, whose tests and dispersions do not depend on references.
     """
     return replace(
         table, blocks=tuple(_divided(block, table, references.get(block.function)) for block in table.blocks)
@@ -193,9 +194,9 @@ def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.rando
 def _significance(
     group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int, absolute: bool
 ) -> NDArray[np.int64]:
-    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting.
+    """(algorithms, targets) stars: the best algorithm is tested against all others, and its weakest test counts.
 
-    The nearest rivals come first; once none of the targets can have a star any more, the others are not tested.
+    The nearest rivals come first; as soon as no target can have a star any more, testing stops.
     """
     marks = np.zeros(erts.shape, dtype=np.int64)
     best, _ = best_ert(erts)

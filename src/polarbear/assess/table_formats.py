@@ -35,7 +35,7 @@ def caption(table: RuntimeTable) -> str:
 
 
 def as_text(table: RuntimeTable) -> str:
-    """The table in aligned columns of plain text; best entries stand in square brackets."""
+    """The table in aligned columns of plain text; best entries are in square brackets."""
     lines = [["ε", *_targets(table), "#succ"]]
     for heading, rows in _blocks(table, _text_cell):
         lines += [heading, *rows]
@@ -47,7 +47,7 @@ def as_text(table: RuntimeTable) -> str:
 def as_latex(table: RuntimeTable) -> str:
     r"""The table as a LaTeX table with its caption; best entries are bold, evaluations in italics.
 
-    It needs ``\usepackage{booktabs,longtable}``, and breaks over pages with its head on each.
+    It needs ``\usepackage{booktabs,longtable}``, and breaks across pages with its head repeated.
     """
     lines: list[str] = []
     for heading, rows in _blocks(table, _latex_cell):
@@ -73,7 +73,7 @@ def latex_rows(alignment: str, columns: Sequence[str], rows: Iterable[Sequence[s
 
 
 def latex_text(text: str) -> str:
-    """Plain text as LaTeX prints it."""
+    """Plain text escaped for LaTeX."""
     return text.translate(_LATEX).translate(_LATEX_SYMBOLS)
 
 
@@ -97,11 +97,11 @@ def as_html(table: RuntimeTable) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A runtime or ratio as the field prints it: at least `digits` significant digits, no exponent below 1e5.
+    """A runtime or ratio as customarily printed: at least `digits` significant digits, no exponent below 1e5.
 
     Args:
         value: The number; inf is printed as ∞.
-        digits: Significant digits, if the number has not more before the decimal point.
+        digits: Number of significant digits, unless there are more before the decimal point.
     """
     if np.isinf(value):
         return "∞"
@@ -112,7 +112,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def shown_target(table: RuntimeTable, target: float) -> str:
-    """How a target of a table is written."""
+    """A target of a table as text."""
     return f"{target:g}" if table.absolute else label(target)
 
 
@@ -131,7 +131,7 @@ def _targets(table: RuntimeTable) -> list[str]:
 
 
 def _blocks(table: RuntimeTable, write: Callable[[_Cell], str]) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """For each function a line with its name and the reference, and the lines of the algorithms."""
+    """Yield, for each function, a line with its name and the reference, and the lines of the algorithms."""
     for block in table.blocks:
         heading = [function_label(block.function), *[""] * (len(table.targets) + 1)]
         if block.reference is not None:

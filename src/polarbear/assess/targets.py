@@ -1,4 +1,4 @@
-"""Target values: what counts as reached (Hansen et al. 2022, section III-F, items 1-4)."""
+"""Choice of target values (Hansen et al. 2022, section III-F, items 1-4)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def log_targets(easiest: float = 1e2, hardest: float = 1e-8, *, per_decade: int 
     Args:
         easiest: The largest precision.
         hardest: The smallest precision.
-        per_decade: How many targets each power of ten holds. The range has to span a whole number of steps.
+        per_decade: Number of targets per power of ten. The range must span a whole number of steps.
 
     Returns:
-        (targets,) decreasing.
+        (targets,) decreasing precisions.
 
     Raises:
-        ValueError: If not easiest > hardest > 0, or the range is not a whole number of steps.
+        ValueError: Unless easiest > hardest > 0, and the range is a whole number of steps.
     """
     if not np.inf > easiest > hardest > 0:
         raise ValueError(f"targets need easiest > hardest > 0, got easiest={easiest!r} and hardest={hardest!r}")
@@ -43,7 +43,7 @@ def biobjective_targets() -> FloatArray:
     Negative ones are reached by runs that beat the best known approximation of the Pareto front.
 
     Returns:
-        (68,) decreasing: 10 to 1e-5 at ten per decade, 0, and -1e-5 to -1e-4 at five per decade.
+        (68,) decreasing precisions: 10 to 1e-5 at ten per decade, 0, and -1e-5 to -1e-4 at five per decade.
     """
     positive = 10.0 ** (np.arange(10, -51, -1) / 10)
     negative = -(10.0 ** (np.arange(-25, -19) / 5))
@@ -55,14 +55,14 @@ def data_profile_targets(first: ArrayLike, best: ArrayLike, exponents: Sequence[
 
     Args:
         first: (problems,) value at the initial point of each problem.
-        best: (problems,) smallest value any of the algorithms found within the given budget.
-        exponents: The k; larger is harder.
+        best: (problems,) smallest value found by any of the algorithms within the given budget.
+        exponents: The exponents k; larger is harder.
 
     Returns:
         (problems, exponents) absolute objective values.
 
     Raises:
-        ValueError: If shapes differ, or a first value lies below the best.
+        ValueError: If shapes differ, or a first value is below the best.
     """
     start, reference = floats(first), floats(best)
     if start.shape != reference.shape or start.ndim != 1:
@@ -74,23 +74,23 @@ def data_profile_targets(first: ArrayLike, best: ArrayLike, exponents: Sequence[
 
 
 def budget_targets(targets: ArrayLike, erts: ArrayLike, budgets: ArrayLike, *, distinct: bool = False) -> FloatArray:
-    """Budget-based targets: for each budget the easiest target no reference algorithm reaches within it (item 4).
+    """Budget-based targets: for each budget the easiest target that no reference algorithm reaches within it (item 4).
 
-    Within means that the algorithm's ERT does not exceed the budget. If all targets are reached within a budget, its
-    target is the most difficult of all (footnote 18).
+    A target is reached within a budget if the algorithm's ERT does not exceed the budget. If all targets are reached
+    within a budget, its target is the most difficult of all (footnote 18).
 
     Args:
-        targets: (targets,) to choose from, easiest first.
-        erts: (algorithms, targets) ERT of the reference algorithms, or (targets,) of a single one; inf where missed.
-        budgets: (budgets,) in evaluations, increasing.
-        distinct: Whether no target may be chosen twice: budgets take the easiest target that is still left, and
-            the last budgets get none once the most difficult target is taken.
+        targets: (targets,) targets to choose from, easiest first.
+        erts: (algorithms, targets) ERTs of the reference algorithms, or (targets,) of a single one; inf where missed.
+        budgets: (budgets,) increasing numbers of evaluations.
+        distinct: Whether no target may be chosen twice: budgets then take the easiest target that is left, and the last
+            budgets get none once the most difficult target is taken.
 
     Returns:
-        (budgets,) decreasing targets; if `distinct`, maybe fewer, for the first budgets.
+        (budgets,) decreasing targets; if `distinct`, possibly fewer, for the first budgets.
 
     Raises:
-        ValueError: If targets do not decrease, budgets do not increase, an ERT is NaN, or shapes do not fit.
+        ValueError: If targets do not decrease, budgets do not increase, an ERT is NaN, or shapes do not match.
     """
     levels, limits = floats(targets), floats(budgets)
     needed = np.atleast_2d(floats(erts))

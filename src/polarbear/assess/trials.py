@@ -22,9 +22,9 @@ class Trials:
 
     Attributes:
         algorithm: The algorithm's name.
-        suite: The suite's name, empty if none.
+        suite: The suite's name; empty if none.
         function: The function's number or name.
-        dimension: Number of variables; 0 if not known.
+        dimension: Number of variables; 0 if unknown.
         runs: The runs, at least one.
     """
 
@@ -42,21 +42,21 @@ class Trials:
 
     @property
     def instances(self) -> tuple[str, ...]:
-        """The instance each run solved, (runs,)."""
+        """(runs,) the instance of each run."""
         return tuple(run.problem.instance for run in self.runs)
 
     @cached_property
     def weights(self) -> FloatArray:
-        """(runs,) weights under which all instances count alike; see `instance_weights`."""
+        """(runs,) weights with which all instances count equally; see `instance_weights`."""
         return instance_weights(self.instances)
 
     @property
     def evaluations(self) -> FloatArray:
-        """(runs,) evaluations each run spent in all."""
+        """(runs,) total number of evaluations of each run."""
         return self.spent()
 
     def spent(self, axis: Axis = "evaluations") -> FloatArray:
-        """(runs,) evaluations or seconds each run spent in all."""
+        """(runs,) total evaluations or seconds of each run."""
         name = check_axis(axis)
         return np.array([getattr(run.outcome, name) for run in self.runs], dtype=np.float64)
 
@@ -65,15 +65,15 @@ class Trials:
         return runtimes(self.runs, targets, axis=axis, absolute=absolute)
 
     def best_at(self, times: ArrayLike, *, axis: Axis = "evaluations", absolute: bool = False) -> FloatArray:
-        """The best precision each run had recorded by each time, (runs, times); +inf before its first value.
+        """(runs, times) best precision of each run by each time; +inf before its first value.
 
         Args:
-            times: (times,) evaluations or seconds. Past its end a run keeps the best it found.
-            axis: What `times` are counted in.
+            times: (times,) evaluations or seconds. After its end a run keeps its best value.
+            axis: The unit of `times`.
             absolute: Whether to return objective values rather than precisions.
 
         Raises:
-            ValueError: If a run's optimum is not known and `absolute` is False.
+            ValueError: If a run's optimum is unknown and `absolute` is False.
         """
         at, trajectories = floats(times), [run.trajectory for run in self.runs]
         rows, sizes = np.arange(len(trajectories)), np.array([each.values.size for each in trajectories])
@@ -90,10 +90,10 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     Lost runs are left out (see `is_lost`).
 
     Args:
-        runs: Runs in any order; within a group they keep it.
+        runs: Runs in any order, which is kept within a group.
 
     Returns:
-        One `Trials` per group, by suite, function (numbers in numeric order), dimension, algorithm.
+        One `Trials` per group, sorted by suite, function (numbers in numeric order), dimension, algorithm.
     """
     groups: dict[tuple[str, str, int, str], list[Run]] = {}
     for run in runs:
@@ -122,6 +122,6 @@ def is_lost(run: Run) -> bool:
 
 
 def in_order(key: tuple[str, str, int, str]) -> tuple[str, float, str, int, str]:
-    """A key to sort suite, function, dimension and algorithm by, functions by their numbers."""
+    """A sort key for suite, function, dimension and algorithm, with functions ordered by number."""
     suite, function, dimension, algorithm = key
     return suite, float(function) if function.isdecimal() else np.inf, function, dimension, algorithm

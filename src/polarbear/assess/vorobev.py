@@ -1,4 +1,4 @@
-"""The Vorob'ev expectation: a "mean" convergence curve, and how far runs deviate from it.
+"""The Vorob'ev expectation, a "mean" convergence curve, and the deviation of runs from it.
 
 López-Ibáñez et al. 2024, section V, after Binois et al. 2015.
 """
@@ -21,10 +21,10 @@ class Vorobev:
 
     Attributes:
         curve: The expectation: the level curve of the EAF whose AOCC is closest to the runs' mean.
-        level: The share of the runs that attain every point of it.
-        aocc: Its normalized AOCC.
-        mean_aocc: The runs' mean normalized AOCC.
-        deviation: The mean over runs of the normalized area between the run's curve and the expectation.
+        level: Share of the runs that attain every point of the expectation.
+        aocc: Normalized AOCC of the expectation.
+        mean_aocc: Mean normalized AOCC of the runs.
+        deviation: Mean over runs of the normalized area between the run's curve and the expectation.
     """
 
     curve: StepFunction
@@ -37,12 +37,12 @@ class Vorobev:
 def vorobev(runs: Sequence[Curve], *, times: Bounds, values: Bounds) -> Vorobev:
     """The Vorob'ev expectation and deviation within bounds of time and value, on their scales.
 
-    `r` runs have `r` level curves, so the AOCC of the closest one differs a little from the mean. Of two equally close
-    ones the better is taken. `moocore.vorob_t` finds a neighbour of the mean on either side, by bisection, and need not
-    find the closest; given the same curve, `moocore.vorob_dev` is the same deviation times the area of the box.
+    `r` runs have `r` level curves, so the AOCC of the closest one differs slightly from the mean. Of two equally close
+    ones the better is taken. `moocore.vorob_t` finds a neighbour of the mean on either side, by bisection, which need
+    not be the closest; given the same curve, `moocore.vorob_dev` is the same deviation times the area of the box.
 
     Args:
-        runs: As `step_functions` takes them, known up to `times.high`.
+        runs: Runs in any form that `step_functions` accepts, known up to `times.high`.
         times: Bounds of the times and their scale.
         values: Bounds of the values and their scale.
 

@@ -19,13 +19,13 @@ from polarbear.records import FloatArray
 
 BoolArray = NDArray[np.bool_]
 Algorithm = str | int
-"""A name, or an index."""
+"""The name or index of an algorithm."""
 Algorithms = Algorithm | Iterable[Algorithm]
 """One or several algorithms."""
 
 
 class Ratings(Protocol):
-    """What events need of a `Posterior`."""
+    """The part of a `Posterior` that events use."""
 
     @property
     def draws(self) -> FloatArray:
@@ -44,7 +44,7 @@ class Ratings(Protocol):
 
     @property
     def joint(self) -> bool:
-        """Whether one draw belongs together over time."""
+        """Whether the draws are joint over time."""
         ...
 
     def index(self, algorithm: Algorithm) -> int:
@@ -65,8 +65,8 @@ class Event:
     """A statement about the ratings.
 
     Attributes:
-        holds: From a posterior to (D,) booleans: whether the statement holds in each draw.
-        times: The timepoints it is about; None: all.
+        holds: Function from a posterior to (D,) booleans: whether the statement holds in each draw.
+        times: The timepoints the statement is about; None for all.
     """
 
     holds: Callable[[Ratings], BoolArray]
@@ -92,7 +92,7 @@ class Event:
 
         Raises:
             ValueError: If an algorithm or a timepoint is unknown, the event is about several timepoints and the
-                posterior is not joint over time, or `holds` gives anything but one boolean for each draw.
+                posterior is not joint over time, or `holds` does not return one boolean for each draw.
         """
         timepoints = posterior.times if self.times is None else {posterior.timepoint(time) for time in self.times}
         if len(timepoints) > 1 and not posterior.joint:
@@ -107,7 +107,7 @@ class Event:
 
 
 def where(function: Callable[[FloatArray], ArrayLike]) -> Event:
-    """The event that holds where `function` of the draws (D, T, n) is true, (D,); it is about all timepoints."""
+    """The event at all timepoints that holds in the draws for which `function`, (D, T, n) -> (D,), is true."""
     return Event(lambda posterior: np.asarray(function(posterior.draws)))
 
 
@@ -179,7 +179,7 @@ def dominated(a: Algorithm, by: Algorithms | None = None) -> Event:
 
     Args:
         a: The algorithm.
-        by: The possible others; None: all.
+        by: The algorithms that may be better; None for all.
     """
     rivals = None if by is None else _listed(by)
 
@@ -197,14 +197,14 @@ def in_pareto_set(a: Algorithm) -> Event:
 
 
 def false_elimination(eliminated: Algorithms, by: Algorithms | None = None) -> Event:
-    """At least one of those eliminated belongs to the anytime Pareto set: at least one elimination is erroneous.
+    """At least one eliminated algorithm belongs to the anytime Pareto set: at least one elimination is erroneous.
 
     Its posterior probability replaces corrections for multiple comparisons (section 3.1). If no algorithm is
     eliminated, it never holds.
 
     Args:
-        eliminated: Such as `RaceResult.eliminated`.
-        by: The algorithms that may be better, such as all that were not withdrawn; None: all.
+        eliminated: The eliminated algorithms, such as `RaceResult.eliminated`.
+        by: The algorithms that may be better, such as all that were not withdrawn; None for all.
     """
     event, rivals = _NEVER, None if by is None else _listed(by)
     for name in _listed(eliminated):
@@ -216,10 +216,10 @@ _NEVER = Event(lambda posterior: np.zeros(len(posterior.draws), dtype=bool), fro
 
 
 def members(algorithms: Algorithms) -> tuple[Algorithm, ...]:
-    """One or several algorithms as a tuple, repeated ones as often as they are given.
+    """One or several algorithms as a tuple, repetitions included.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If none is given.
     """
     listed = _listed(algorithms)
     if not listed:
@@ -245,7 +245,7 @@ def _listed(algorithms: Algorithms) -> tuple[Algorithm, ...]:
 
 
 def _at(times: ArrayLike, holds: Callable[[Ratings, list[int]], BoolArray]) -> Event:
-    """The event that a statement, as (D, t) booleans, holds at each of some timepoints."""
+    """The event that a statement holds at each of t timepoints; `holds` gives (D, t) booleans."""
     chosen = np.atleast_1d(np.asarray(times, dtype=np.float64)).ravel().tolist()
     if not chosen or not np.isfinite(chosen).all():
         raise ValueError(f"at is {times!r}; give a timepoint, or several")

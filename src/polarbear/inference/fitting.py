@@ -1,4 +1,4 @@
-"""From rankings to a posterior, by any model and method; and draws of a model's prior."""
+"""Fit models to rankings by any of their methods, and draw from their priors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from polarbear.records import FloatArray
 
 @runtime_checkable
 class Generative(Protocol):
-    """A model whose prior can be drawn from."""
+    """A model that can draw from its prior."""
 
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
@@ -42,10 +42,10 @@ class Generative(Protocol):
         """Independent draws of the ratings (T, n, D), and of the hyperparameters (D,) by name.
 
         Args:
-            times: (T,) strictly increasing.
-            algorithms: Their number n.
+            times: (T,) strictly increasing timepoints.
+            algorithms: Number n of algorithms.
             sampling: The number of draws D and the source of randomness.
-            held: Fixed hyperparameters and their values.
+            held: Values of hyperparameters that are fixed, by name.
 
         Raises:
             ValueError: If a fixed hyperparameter is unknown, or its value is not positive and finite.
@@ -82,27 +82,26 @@ def fit(
     """Infer the ratings of n algorithms at T timepoints from rankings.
 
     Args:
-        counts: The rankings, or their counts as `polarbear.rankings.choice_counts` gives them.
-        times: (T,) the timepoints; default those of the rankings, for counts 0, 1, ….
-        names: The n algorithms' names; default those of the rankings, for counts "algorithm 0", ….
-        model: The prior, or its name; default `IndependentDirichlet()`, or where instances come in groups, which it
-            does not allow for, `InstanceBootstrap()`.
+        counts: The rankings, or their counts as returned by `polarbear.rankings.choice_counts`.
+        times: (T,) timepoints; by default those of the rankings, or 0, 1, … for counts.
+        names: The n algorithms' names; by default those of the rankings, or "algorithm 0", … for counts.
+        model: The model, or its name. The default is `IndependentDirichlet()`, or `InstanceBootstrap()` if instances
+            come in groups, which the former does not account for.
         draws: Number of posterior draws.
-        rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
-        method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
-            Markov chains of our own, which run until they are reliable or reach a limit; "nuts" is the No-U-Turn
-            sampler, an independent check, and "pathfinder" is there for comparison and warns; these two need
-            ``pip install 'polarbear-race[nuts]'``.
-        cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint by
-            itself recompute only timepoints whose counts have changed. The draws do not depend on it.
+        rng: The source of all randomness. Equal counts and generators give equal draws, bit for bit.
+        method: One of the model's `methods`; by default the first, "nlis". "hmc" and "gibbs" are polarbear's own Markov
+            chains, which run until they are reliable or reach a limit. "nuts", the No-U-Turn sampler, is an independent
+            check; "pathfinder" is for comparison and warns. These two need ``pip install 'polarbear-race[nuts]'``.
+        cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint
+            separately recompute only timepoints whose counts have changed. The draws do not depend on it.
 
     Returns:
         The posterior.
 
     Raises:
-        ValueError: If the numbers of times or names do not fit the counts, `draws` is below 1, or the
-            model cannot be computed by `method`.
-        TypeError: If `rng` is no numpy Generator.
+        ValueError: If the numbers of times or names do not match the counts, `draws` is below 1, or the model does not
+            have `method`.
+        TypeError: If `rng` is not a NumPy Generator.
         ImportError: If `method` needs a package that is not installed.
     """
     if isinstance(counts, Rankings):
@@ -141,27 +140,27 @@ def prior(
 ) -> Posterior:
     """Draw from a model's prior: exact, independent draws.
 
-    The hyperparameters are drawn from their priors, and the ratings given these. Temporal models factorize the prior of
-    the paths once for each distinct value of the hyperparameters: a second or two for 4,000 draws at 100 timepoints,
-    hardly any time if they are fixed.
+    The hyperparameters are drawn from their priors, then the ratings given the hyperparameters. Temporal models
+    factorize the prior of the paths once for each distinct value of the hyperparameters: a second or two for 4,000
+    draws at 100 timepoints, hardly any time if they are fixed.
 
     Args:
         model: The model, or its name.
-        times: (T,) the timepoints.
-        names: The n algorithms' names; or give `algorithms`.
-        algorithms: Their number; named "algorithm 0", … unless `names` are given.
+        times: (T,) timepoints.
+        names: The n algorithms' names; alternatively give `algorithms`.
+        algorithms: Number of algorithms, called "algorithm 0", … unless `names` are given.
         draws: Number of draws.
         rng: The source of all randomness.
-        hyperparameters: Hyperparameters fixed at a value instead of drawn, such as ``{"sigma": 1.0}``.
+        hyperparameters: Values of hyperparameters that are fixed instead of drawn, such as ``{"sigma": 1.0}``.
 
     Returns:
-        The prior, as a posterior after no ranking.
+        The prior, as a posterior given no rankings.
 
     Raises:
         ValueError: If the times do not increase strictly, neither names nor the number of algorithms are given or they
-            do not fit, `draws` is below 1, or a hyperparameter is unknown or not positive; the valid ones are named.
-        TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
-        numpy.linalg.LinAlgError: If floating-point numbers do not suffice for a value of the hyperparameters.
+            disagree, `draws` is below 1, or a hyperparameter is unknown or not positive; the valid ones are named.
+        TypeError: If `rng` is not a NumPy Generator, or the model cannot draw from its prior.
+        numpy.linalg.LinAlgError: If floating-point precision does not suffice for a value of the hyperparameters.
     """
     model = as_model(model)
     if not isinstance(model, Generative):
@@ -186,7 +185,7 @@ def prior(
 
 
 def _sampler(model: Model, method: str) -> Callable[..., Posterior]:
-    """The function that computes the posterior; libraries sample a NumPyro program of the model."""
+    """The function that computes the posterior; external samplers run a NumPyro program of the model."""
     if method == NUTS:
         from polarbear.inference.reference.nuts import nuts
 
@@ -204,7 +203,7 @@ def models() -> dict[str, type[Model]]:
 
 
 def from_description(description: Mapping[str, Any]) -> Model:
-    """The model that `Model.describe` described; missing parameters take their defaults.
+    """Build a model from its description by `Model.describe`; missing parameters take their defaults.
 
     Raises:
         ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
@@ -222,10 +221,10 @@ def from_description(description: Mapping[str, Any]) -> Model:
 
 
 def as_model(model: Model | str) -> Model:
-    """A model, or the one of that name with all parameters at their defaults.
+    """Return a model as it is, or the named one with default parameters.
 
     Raises:
-        TypeError: If it is neither.
+        TypeError: If `model` is neither a model nor a name.
         ValueError: If there is no model of that name; the message lists them.
     """
     if isinstance(model, str):
@@ -237,9 +236,9 @@ def as_model(model: Model | str) -> Model:
 
 
 def as_published(model: Model) -> Model:
-    """The model whose draws are the posterior of its likelihood, as scores and checks need.
+    """The variant of a model whose draws follow the posterior of its likelihood, as scores and checks require.
 
-    For a model over time it is the one with `repeated` "as published", for `InstanceBootstrap` the independent one.
+    For a model over time it has `repeated` "as published"; for `InstanceBootstrap` it is the independent model.
     """
     if isinstance(model, TemporalModel):
         return replace(model, repeated="as published")

@@ -1,7 +1,7 @@
 """Counts of the draws in which one rating is above another, or near it, for all pairs of n ratings.
 
-For many algorithms, the positions of ratings within each draw are compared instead of the ratings: numbers of two
-bytes, many of which are compared at once.
+For many algorithms, the positions of the ratings within each draw are compared instead of the ratings: two-byte
+integers, many of which are compared at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 
 
 def compared(ratings: FloatArray) -> NDArray[Any]:
-    """(n, D) numbers in the order of the ratings (n, D) within each draw, equal ones equal."""
+    """(n, D) numbers that are ordered within each draw as the ratings (n, D) are, with the same ties."""
     if len(ratings) <= _FEW:
         return ratings
     order = np.argsort(ratings, axis=0)
@@ -60,7 +60,7 @@ def near(ratings: FloatArray, odds: float) -> IntArray:
 
 
 def always_above(draws: FloatArray) -> FloatArray:
-    """(n, n) the share of draws (D, T, n) in which i is above j at all timepoints."""
+    """(n, n) share of the draws (D, T, n) in which i is above j at all timepoints."""
     number, timepoints, n = draws.shape
     values = [compared(np.ascontiguousarray(draws[:, t].T)) for t in range(timepoints)]
     counts = np.zeros((n, n), np.int64)

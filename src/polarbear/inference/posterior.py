@@ -1,4 +1,4 @@
-"""The posterior of all ratings over time, as draws, and what a model of them is."""
+"""The posterior of all ratings over time, as draws, and the interface of models."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from polarbear.rankings.rankings import checked_names, checked_times
 from polarbear.records import FloatArray
 
 _SAME_TIME = 1e-9
-"""Times are equal if they differ by at most this share of themselves and of the whole span."""
+"""Largest difference of equal times, as a share of the time itself and of the whole span."""
 
 
 class Model(Protocol):
-    """A prior of the ratings over time, and the way to its posterior.
+    """A prior of the ratings over time that can compute its posterior.
 
     Attributes:
         name: The model's name in studies, such as ``"independent-dirichlet"``.
         joint: Whether its posterior is joint over time.
-        pooled: Whether timepoints learn from each other's rankings. Such a model takes rankings of the same runs at
-            several timepoints for independent evidence.
-        methods: The names of the ways to compute it, the default first.
+        pooled: Whether timepoints inform each other. Such a model treats rankings of the same runs at several
+            timepoints as independent evidence.
+        methods: Names of the methods that compute the posterior, the default first.
     """
 
     name: ClassVar[str]
@@ -45,13 +45,13 @@ class Model(Protocol):
 
     @property
     def adjusted(self) -> bool:
-        """Whether `polarbear.inference.fit` widens its posterior; see `polarbear.inference.adjustment`."""
+        """Whether `polarbear.inference.fit` widens its posterior; see `polarbear.inference.model.adjustment`."""
         ...
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked.
+        """The posterior given the rankings in `counts`, as in `polarbear.inference.fit`, which checks the arguments.
 
-        It is not called with methods "nuts" and "pathfinder", which `polarbear.inference.fit` handles.
+        It is not called with methods "nuts" and "pathfinder", which `polarbear.inference.fit` handles itself.
         """
         ...
 
@@ -81,20 +81,20 @@ class Posterior:
     Algorithms are given by name or index; each probability is the share of the draws in which the event holds.
 
     Attributes:
-        draws: (D, T, n) float64, each non-negative and summing to 1 over the algorithms.
-        times: (T,) float64, strictly increasing.
+        draws: (D, T, n) float64 draws, non-negative and summing to 1 over the algorithms.
+        times: (T,) float64 timepoints, strictly increasing.
         names: The n algorithms' names.
-        joint: Whether draws are joint over time. If not, they are draws at each timepoint by itself, and statements on
-            several timepoints at once are impossible.
+        joint: Whether draws are joint over time. If not, draws at different timepoints are unrelated, and statements
+            about several timepoints at once are impossible.
         diagnostics: How reliable the draws are.
-        hyperparameters: (D,) draws of each of the model's hyperparameters, by name; they belong to `draws` one by one.
+        hyperparameters: (D,) draws of each of the model's hyperparameters, by name, joint with `draws`.
         model: The model, if known.
-        excerpt: Whether it was taken from another posterior by `at`.
-        tally: Who beat whom on which instance, if known; `wins` and `first` use it.
-        chains: Which step of which chain each draw is, if they are of the same Markov chains at all timepoints.
+        excerpt: Whether `at` took this posterior from another one.
+        tally: Who beat whom on each instance, if known; used by `wins` and `first`.
+        chains: The chain and step of each draw, if the same Markov chains cover all timepoints.
 
     Raises:
-        ValueError: If the shapes do not fit together, names repeat, or the draws are not ratings.
+        ValueError: If the shapes do not match, names repeat, or the draws are not ratings.
     """
 
     draws: FloatArray
@@ -131,10 +131,10 @@ class Posterior:
 
     @property
     def honest(self) -> bool:
-        """Whether statements on several timepoints are calibrated where the same runs are ranked at all of them.
+        """Whether statements about several timepoints are calibrated when the same runs are ranked at all of them.
 
-        That is so with one timepoint; or if the posterior is joint over time, by a model that does not take repeated
-        rankings for new evidence, or is adjusted for it.
+        True with a single timepoint. Otherwise the posterior must be joint over time, and its model must not count
+        repeated rankings as new evidence or must be adjusted for that.
         """
         trusted = self.model is None or not self.model.pooled or self.model.adjusted
         return self.times.size == 1 or (self.joint and trusted)
@@ -156,7 +156,7 @@ class Posterior:
         """The position of a timepoint, given by its value.
 
         Raises:
-            ValueError: If there is no such timepoint; the message has the nearest.
+            ValueError: If there is no such timepoint; the message names the nearest.
         """
         index = int(matched(np.array([time], dtype=np.float64), self.times)[0])
         if index >= 0:
@@ -170,26 +170,26 @@ class Posterior:
         )
 
     def at(self, times: ArrayLike, *, rng: np.random.Generator) -> Posterior:
-        """The posterior at other times: fitted ones, whose draws are kept, or new ones.
+        """The posterior at other times: fitted ones, where the draws are kept, or new ones.
 
-        At new times each draw is continued, given its path at all fitted timepoints and its hyperparameters, so the
-        draws of the result are joint over all its times, and with the present ones draw by draw. Models that are joint
-        over time can predict, with the time axis of the fit: between timepoints all of them, beyond them "random-walk",
-        "gaussian-process" and, within its domain, "hilbert-space-gaussian-process". The further from the fitted
-        timepoints, the more the prior matters.
+        At new times each draw is continued given its path at all fitted timepoints and its hyperparameters, so the
+        result is joint over all its times and, draw by draw, with this posterior. All temporal models can predict
+        between timepoints, on the time axis of the fit; beyond them "random-walk", "gaussian-process" and, within its
+        domain, "hilbert-space-gaussian-process" can. The further from the fitted timepoints, the more the prior
+        matters.
 
-        The cost is linear in the numbers of times and draws; only for the squared exponential and the Hilbert-space
-        form it is cubic in the number of new times. The prior is factorized once for each distinct length-scale, of
-        which there are 64 after importance sampling and up to D after Markov chains: about a millisecond each at 200
-        times.
+        The cost is linear in the numbers of times and draws, but cubic in the number of new times for the squared
+        exponential kernel and the Hilbert-space form. The prior is factorized once for each distinct length-scale, of
+        which there are 64 to 256 after importance sampling and up to D after Markov chains: about a millisecond each
+        at 200 times.
 
         Args:
-            times: (S,) strictly increasing times, or one.
+            times: (S,) strictly increasing times, or a single time.
             rng: The source of randomness at the new times.
 
         Raises:
-            ValueError: If the times do not increase strictly; or there is a new one that the model cannot predict, as
-                models of independent timepoints never can; or this posterior was itself taken from another.
+            ValueError: If the times do not increase strictly; or the model cannot predict one of them, as models
+                without paths over time never can; or there are new times and `at` took this posterior from another.
         """
         if not np.size(times):
             raise ValueError("times is empty; give at least one")
@@ -218,7 +218,7 @@ class Posterior:
         raise ValueError(f"there is no timepoint {time:g}, and it cannot be predicted: {why}")
 
     def _repr_html_(self) -> str:
-        """The posterior in a notebook: at the first, a middle and the last timepoint each rating and who is best."""
+        """An HTML table for notebooks: each rating and P(best) at the first, a middle and the last timepoint."""
         at = sorted({0, self.times.size // 2, self.times.size - 1})
         mean, (low, high), best = self.mean(), self.interval(), self.probability_best()
         columns = ("algorithm", *(f"{what} at {self.times[t]:g}" for t in at for what in ("rating (95 %)", "P(best)")))
@@ -240,7 +240,7 @@ class Posterior:
         return self.draws.mean(axis=0)
 
     def interval(self, level: float = 0.95) -> FloatArray:
-        """(2, T, n) lower and upper end of the central credible interval of each rating.
+        """(2, T, n) lower and upper ends of the central credible interval of each rating.
 
         Raises:
             ValueError: If `level` is not between 0 and 1.
@@ -251,7 +251,7 @@ class Posterior:
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
 
     def win_probability(self, a: Algorithm, b: Algorithm) -> FloatArray:
-        """(D, T) draws of the probability that `a` beats `b` on a new instance (eq. 5); 0.5 where both are 0."""
+        """(D, T) draws of the probability that `a` beats `b` on a new instance (eq. 5); 0.5 if both ratings are 0."""
         return self.portfolio_win_probability(a, b)
 
     def portfolio_rating(self, portfolio: Algorithms) -> FloatArray:
@@ -267,7 +267,7 @@ class Posterior:
         """(D, T) draws of the probability that the best of one portfolio beats the best of another (eq. 8).
 
         On a new instance all members of both portfolios run, each in a run of its own. The mean over the draws is the
-        posterior predictive probability. Where all ratings are 0 it is 0.5.
+        posterior predictive probability. If all ratings are 0 it is 0.5.
 
         Raises:
             ValueError: If a portfolio is empty.
@@ -279,8 +279,8 @@ class Posterior:
     def wins(self, a: Algorithm, b: Algorithm) -> FloatArray:
         """(D, T) draws of the actual probability that `a` beats `b` on a new instance, a tie counting half.
 
-        Unlike `win_probability` it does not come from the ratings but from the instances on which both ran, with no
-        model in between (see `polarbear.inference.wins`). Its draws are joint over time, and with those of `first`, but
+        Unlike `win_probability` it is not derived from the ratings but directly from the instances on which both ran,
+        without a model (see `polarbear.inference.wins`). Its draws are joint over time, and with those of `first`, but
         not with those of the ratings.
 
         Raises:
@@ -289,10 +289,10 @@ class Posterior:
         return self.known_wins.probability(self.index(a), self.index(b))
 
     def first(self, names: Algorithms | None = None) -> FloatArray:
-        """(D, T, k) draws of the actual probability that each of some algorithms, default all, is the best of them.
+        """(D, T, k) draws of the actual probability that each of k algorithms, by default all, is the best of them.
 
-        It comes from the instances on which all of them ran to the timepoint; ties share it. If rankings follow the
-        Plackett–Luce model it is the rating; otherwise the rating may be far from it.
+        It is derived from the instances on which all of them ran up to the timepoint; ties share the first place. If
+        rankings follow the Plackett–Luce model it is the rating; otherwise the rating may be far from it.
 
         Raises:
             ValueError: If there is no such algorithm, or the posterior does not know the instances.
@@ -302,10 +302,10 @@ class Posterior:
 
     @property
     def known_wins(self) -> Wins:
-        """Who beat whom on which instance.
+        """Who beat whom on each instance.
 
         Raises:
-            ValueError: If that is not known.
+            ValueError: If that is unknown.
         """
         if self.tally is None:
             raise ValueError(
@@ -330,8 +330,8 @@ class Posterior:
         Its Monte Carlo standard error is √(p (1 − p) / ESS), where ESS is in `diagnostics`.
 
         Args:
-            event: Made by `polarbear.inference.events`, and joined by ``&``, ``|`` and ``~``; or a function from draws
-                (D, T, n) to (D,) booleans.
+            event: An event from `polarbear.inference.events`, possibly combined by ``&``, ``|`` and ``~``; or a
+                function from draws (D, T, n) to (D,) booleans.
 
         Raises:
             ValueError: If the event is about several timepoints and the posterior is not joint over time, or if it
@@ -348,7 +348,7 @@ class Posterior:
     def probability_best(self, names: Algorithms | None = None) -> FloatArray:
         """(T, n) probability that each rating is the highest of all, or of those in `names`, in their order.
 
-        Equal draws share it, so that it sums to 1 at each timepoint.
+        Equal ratings share it, so that it sums to 1 at each timepoint.
         """
         chosen = [self.index(name) for name in events.members(self.names if names is None else names)]
         result = np.empty((self.times.size, len(chosen)))
@@ -400,11 +400,10 @@ class Posterior:
     def to_arviz(self) -> Any:
         """The draws as ArviZ data with a posterior group.
 
-        Variable ``theta`` runs over chain, draw, time and algorithm, and each hyperparameter, by its name, over chain
-        and draw. If the No-U-Turn sampler or Hamiltonian Monte Carlo answered, chains and their order are those of
-        the sampler, each once and all as long as the shortest, and ``sample_stats`` has ``diverging``. Otherwise all
-        draws are one chain. The group's attributes are the model's name, its description as JSON, and the diagnostics
-        in words.
+        Variable ``theta`` has dimensions chain, draw, time and algorithm; each hyperparameter, by its name, has chain
+        and draw. If the posterior has `chains`, draws are arranged as the sampler made them, without repetitions and
+        with all chains as long as the shortest, and ``sample_stats`` has ``diverging``. Otherwise all draws form one
+        chain. The group's attributes are the model's name, its description as JSON, and the diagnostics in words.
 
         Raises:
             ImportError: If ArviZ is not installed.
@@ -424,12 +423,12 @@ class Posterior:
         )
 
     def _at(self, t: int) -> FloatArray:
-        """(n, D) the draws at one timepoint, one algorithm after the other in memory."""
+        """(n, D) draws at one timepoint, contiguous in memory for each algorithm."""
         return np.ascontiguousarray(self.draws[:, t, :].T)
 
 
 def matched(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
-    """(S,) the index of each time among increasing timepoints, −1 where none is equal."""
+    """(S,) index of each time among increasing timepoints, −1 where none is equal."""
     if not among.size:
         return np.full(times.size, -1)
     near = nearest(times, among)
@@ -438,12 +437,12 @@ def matched(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
 
 
 def nearest(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
-    """(S,) the index of the timepoint nearest to each time."""
+    """(S,) index of the timepoint nearest to each time."""
     return np.argmin(np.abs(times[:, np.newaxis] - among), axis=1)
 
 
 def _log(ratings: FloatArray) -> FloatArray:
-    """Logarithms; of a rating that is 0, that of the smallest number."""
+    """Logarithms of ratings, with 0 replaced by the smallest normal number."""
     return np.log(np.maximum(ratings, np.finfo(np.float64).tiny))
 
 

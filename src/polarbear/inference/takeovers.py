@@ -1,7 +1,7 @@
-"""When one algorithm overtakes another, and who should run until when, by a posterior over time.
+"""When one algorithm overtakes another, and which one should run until when, from a posterior over time.
 
-Runs are ranked by their values at each budget, so that no optimum has to be known. A rating at a budget is that of runs
-which had all of it to themselves: what a handover costs is not counted.
+Runs are ranked by their values at each budget, so that no optimum needs to be known. The rating at a budget is that of
+uninterrupted runs with this budget: the cost of a handover is not included.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from polarbear.validation import real_number
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """From when on one algorithm is better than another.
+    """The time from which on one algorithm is better than another.
 
     Attributes:
-        first: The one that is overtaken.
-        second: The one that is better in the end.
-        time: The earliest timepoint from which on `second` is better, at that and all later ones, with at least the
-            probability that was asked for.
-        probability: That it is.
-        crossing: The probability that, besides, `first` is better at some timepoint before. It is 0 at the first one.
+        first: The algorithm that is overtaken.
+        second: The algorithm that is better in the end.
+        time: The earliest timepoint such that `second` is better then and at all later timepoints with at least the
+            required probability.
+        probability: Probability that `second` is better from `time` on.
+        crossing: Probability that, in addition, `first` is better at some earlier timepoint; 0 if there is none.
     """
 
     first: str
@@ -38,16 +38,16 @@ class Takeover:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Who should run until when, if at most one handover is possible.
+    """Which algorithm should run until when, if at most one handover is possible.
 
     Attributes:
-        first: Who runs before `time`.
-        second: Who runs from `time` on; the same, if no handover is expected to be of use.
+        first: The algorithm that runs before `time`.
+        second: The algorithm that runs from `time` on; equal to `first` if no handover is expected to help.
         time: The first timepoint of `second`.
-        share: The expected share of the timepoints at which the one that runs is the best of all.
-        alone: The algorithm that is the best at the largest expected share of them.
-        share_alone: That share.
-        probability: That the pair is the best at more timepoints than `alone`.
+        share: Expected share of the timepoints at which the running algorithm is the best of all.
+        alone: The single algorithm with the largest expected share of timepoints at which it is the best.
+        share_alone: Expected share of the timepoints at which `alone` is the best.
+        probability: Probability that the pair is the best at more timepoints than `alone`.
     """
 
     first: str
@@ -60,14 +60,14 @@ class Handover:
 
 
 def takeovers(posterior: Posterior, alpha: float = 0.95) -> list[Takeover]:
-    """All pairs of which one is surely better than the other from some timepoint on, the earliest first.
+    """All pairs of which one is, with high probability, better from some timepoint on, the earliest first.
 
     Args:
-        posterior: Joint over time.
-        alpha: How probable it has to be.
+        posterior: A posterior that is joint over time.
+        alpha: The probability required.
 
     Raises:
-        ValueError: If `alpha` is no probability above 0, or the posterior is not joint over time.
+        ValueError: If `alpha` is not a probability above 0, or the posterior is not joint over time.
     """
     sure = real_number(alpha, "alpha", gt=0, le=1)
     _check(posterior)
@@ -89,10 +89,10 @@ def takeovers(posterior: Posterior, alpha: float = 0.95) -> list[Takeover]:
 
 
 def best_handover(posterior: Posterior) -> Handover:
-    """The pair of algorithms, and the timepoint of a handover, by which the best one runs at most timepoints.
+    """The pair and handover time for which the running algorithm is the best at the most timepoints, in expectation.
 
-    In expectation; all timepoints count alike. If these are evenly spaced on a log scale, so do orders of magnitude of
-    budgets. Of equals an algorithm alone is taken, and else the first pair.
+    All timepoints count equally. If they are evenly spaced on a log scale, so do orders of magnitude of the budget.
+    Among equals, a single algorithm is preferred to a pair, and the first pair to others.
 
     Raises:
         ValueError: If the posterior is not joint over time.

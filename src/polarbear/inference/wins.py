@@ -1,10 +1,10 @@
-"""Who beats whom, and who is first: shares of instances, with no model between the rankings and the statement.
+"""Who beats whom, and who is first: shares of instances, inferred without a model of the rankings.
 
-Instances are a sample of independent draws, and what is unknown is their distribution. Its posterior is the Bayesian
-bootstrap (Rubin 1981): instance p has a weight ξ_p ~ Exponential(1), the same at all timepoints, so that what its runs
-repeat over time is not new evidence. A priori each algorithm has won γ ~ Gamma(α) comparisons with each other one. If
-two algorithms were compared without ties, the probability that i beats j at t is Beta(α + wins, α + losses), as under
-the Plackett–Luce model; a tie is half a win for both.
+Instances are independent draws from an unknown distribution. Its posterior is the Bayesian bootstrap (Rubin 1981):
+instance p has a weight ξ_p ~ Exponential(1), the same at all timepoints, so that repeated outcomes are not new
+evidence. A priori each algorithm has won γ ~ Gamma(α) comparisons with each other algorithm. If two algorithms were
+compared without ties, the probability that i beats j at t is Beta(α + wins, α + losses), as under the Plackett–Luce
+model; a tie is half a win for both.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from polarbear.records import FloatArray
 _TINY = np.finfo(np.float32).tiny
 _Weights = tuple[NDArray[np.float32], NDArray[np.float32]]
 _PAIRS_AT_ONCE = 1 << 11
-"""The pairs of 64 algorithms."""
+"""Number of pairs computed together: about all pairs of 64 algorithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wins:
     """Draws of the probability that one algorithm beats another, or all others, on a new instance.
 
-    Each comparison is of two algorithms alone, on all instances on which both ran to the timepoint. So A may beat
+    Each comparison involves two algorithms only, on all instances on which both ran up to the timepoint. So A may beat
     B, B beat C, and C beat A, which ratings rule out.
 
     Attributes:
         instances: The rankings of n algorithms at T timepoints.
         draws: Number of draws D.
-        seed: Seed of the weights: the same ones for every question, so that answers belong together.
-        alpha: α > 0, the number of comparisons each algorithm has won a priori.
+        seed: Seed of the weights, which are the same for every query, so that draws are joint across queries.
+        alpha: α > 0, the expected number of comparisons each algorithm has won a priori.
     """
 
     instances: Rankings
@@ -63,9 +63,9 @@ class Wins:
         return log_ratio
 
     def first(self, among: NDArray[np.intp]) -> FloatArray:
-        """(D, T, k) draws of the probability that each of k algorithms is the best of them; ties share it.
+        """(D, T, k) draws of the probability that each of k algorithms is the best of them; ties share first place.
 
-        Only instances on which all of them ran to the timepoint count.
+        Only instances on which all of them ran up to the timepoint count.
         """
         weights, prior = self._weights()
         probability = np.empty((self.instances.ranks.shape[1], among.size, self.draws))
@@ -96,7 +96,7 @@ class Wins:
         return dominates
 
     def false_elimination(self, eliminated: Sequence[int], by: Sequence[int]) -> float:
-        """P(none of the others beats some eliminated algorithm with a probability above one half at all timepoints)."""
+        """P(at least one eliminated algorithm is dominated, as in `dominance_probabilities`, by none of `by`)."""
         erroneous, weights = np.zeros(self.draws, bool), self._weights()
         for some in np.array_split(np.array(eliminated), 1 + len(eliminated) * len(by) // (2 * _PAIRS_AT_ONCE)):
             losers, rivals = (each.ravel() for each in np.meshgrid(some, by, indexing="ij"))
@@ -119,7 +119,7 @@ class Wins:
         return ahead, behind
 
     def _over_pairs(self, diagonal: float, mean: Callable[[NDArray[np.float32]], FloatArray]) -> FloatArray:
-        """(T, n, n), symmetric: for each pair, a mean over the draws (K, D) of the probability that i beats j."""
+        """(T, n, n) symmetric: for each pair a mean over draws (K, D) of the probability that i beats j."""
         _, timepoints, n = self.instances.ranks.shape
         result, weights = np.broadcast_to(diagonal * np.eye(n), (timepoints, n, n)).copy(), self._weights()
         for i, j in self._pairs():

@@ -1,6 +1,6 @@
-"""Progress of races, plans and other long work, for terminals, notebooks and log files alike.
+"""Show the progress of races, plans and other long work.
 
-On a terminal a display is live; in notebooks and files lines are written.
+The display is live on a terminal; in notebooks and files it writes lines.
 """
 
 from polarbear.progress.configuring import ConfigureProgress

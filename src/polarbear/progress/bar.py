@@ -1,4 +1,4 @@
-"""A bar on a terminal, and elsewhere a line every half minute."""
+"""A progress bar on a terminal, or else a line every half minute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColum
 from polarbear.progress.console import Console
 
 LINE_SECONDS = 30.0
-"""Seconds between lines where there is no terminal."""
+"""Seconds between lines without a terminal."""
 
 
 class Bar:
@@ -35,7 +35,7 @@ class Bar:
         self._bar.stop()
 
     def _print_seldom(self, line: Callable[[], str]) -> None:
-        """Print a line where there is no terminal, unless another one was printed in the last half minute."""
+        """Without a terminal, print a line unless another one was printed in the last half minute."""
         if not self._console.is_terminal and time.monotonic() - self._printed > LINE_SECONDS:
             self._printed = time.monotonic()
             self._console.print(line())

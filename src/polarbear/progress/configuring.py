@@ -1,4 +1,4 @@
-"""Progress of a configurator."""
+"""Show the progress of a configurator."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from polarbear.study import ConfigureObserver
 
 
 class ConfigureProgress(Bar, ConfigureObserver):
-    """Shows how much of the budget is spent, the configurations tried, and how long the rest takes.
+    """Shows the share of the budget spent, the configurations tried, and the time left.
 
-    On a terminal a bar is live; a line is written for each iteration, elsewhere also every half minute.
+    A line is written for each iteration. On a terminal there is also a live bar, elsewhere a line every half minute.
     """
 
     def __init__(self, console: Console) -> None:
@@ -26,7 +26,7 @@ class ConfigureProgress(Bar, ConfigureObserver):
         self._first: tuple[float, float] | None = None
 
     def asked(self, configurator: Configurator) -> None:
-        """Say which iterations are over."""
+        """Print the iterations that are over."""
         for over in configurator.iterations[self._said :]:
             self._console.print(
                 f"iteration {over.number}: {plural(len(over.entrants), 'configuration')}, left after "
@@ -37,7 +37,7 @@ class ConfigureProgress(Bar, ConfigureObserver):
     def run_finished(self, configurator: Configurator) -> None:
         """Advance the bar."""
         now, budget = time.monotonic(), configurator.settings.budget
-        if self._first is None:  # what a resumed study held took no time
+        if self._first is None:  # runs stored by a resumed study take no time
             self._first = (now, configurator.spent)
         began, before = self._first
         left = ""
@@ -56,6 +56,6 @@ class ConfigureProgress(Bar, ConfigureObserver):
         self._print_seldom(lambda: said)
 
     def validating(self, configurator: Configurator, path: Path) -> None:
-        """Say that the search is over."""
+        """Print that the search is over."""
         self.asked(configurator)
         self._console.print(f"racing them and the default on fresh instances: {path}")

@@ -1,4 +1,4 @@
-"""A console of `rich` that prints texts as they are, without markup."""
+"""A `rich` console that prints text verbatim, without markup."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from polarbear.descriptions import printable
 
 
 class Console(RichConsole):
-    """A console whose control codes and styles are all its own.
+    """A console that lets no printed text add control codes or styles.
 
     Args:
-        stderr: Write to standard error instead of standard output.
-        file: Write there instead.
+        stderr: Whether to write to standard error instead of standard output.
+        file: A file to write to instead.
     """
 
     def __init__(self, *, stderr: bool = False, file: IO[str] | None = None) -> None:
         super().__init__(stderr=stderr, file=file, markup=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The pieces that are written for something to show."""
+        """The segments to write for a renderable."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text), style, control)

@@ -1,4 +1,4 @@
-"""Live progress of a plan: live on a terminal, in lines elsewhere."""
+"""Show the progress of a plan."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polarbear.study import Plan, PlanObserver, TimeLeft
 from polarbear.study.summary import message_of
 
 _SHOWN = 3
-"""How many failures of an algorithm are printed as they happen; all are counted at the end."""
+"""Number of failures of an algorithm that are printed as they happen; all are counted at the end."""
 
 
 class PlanProgress(Bar, PlanObserver):
-    """Shows runs, evaluations, failures, and how long the rest takes.
+    """Shows runs, evaluations, failures, and the time left.
 
-    On a terminal a bar is live; elsewhere a line is written every half minute.
+    On a terminal there is a live bar; elsewhere a line is written every half minute.
     """
 
     def __init__(self, console: Console) -> None:
@@ -32,7 +32,7 @@ class PlanProgress(Bar, PlanObserver):
         self._evaluations = self._done = self._total = 0
 
     def started(self, plan: Plan, there: int) -> None:
-        """Say how much there is to do."""
+        """Print how much there is to do."""
         self._left, self._total, self._done = TimeLeft(plan), plan.size, there
         known = f", {there:,} of them are there already" if there else ""
         self._console.print(
@@ -42,12 +42,12 @@ class PlanProgress(Bar, PlanObserver):
         self._task = self._bar.add_task("running", total=plan.size, completed=there, left=self._words())
 
     def run_known(self, key: RunKey, outcome: Outcome) -> None:
-        """Learn from what was run before."""
+        """Use an earlier run to estimate the time left."""
         if self._left is not None:
             self._left.known(key, outcome)
 
     def run_finished(self, run: Run) -> None:
-        """Advance the bar; say what failed."""
+        """Advance the bar, and print failures."""
         self._done += 1
         self._evaluations += run.outcome.evaluations
         if self._left is not None:
@@ -66,7 +66,7 @@ class PlanProgress(Bar, PlanObserver):
             self._console.print(Text(f"{run.outcome.reason}: {run.key}: {message_of(run.outcome)}{more}", style="red"))
 
     def _words(self) -> str:
-        """How long the rest takes, as far as it can be estimated."""
+        """The time left in words, as far as it can be estimated."""
         if self._left is None:
             return ""
         if unheard := self._left.unheard():

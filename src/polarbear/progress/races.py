@@ -1,4 +1,4 @@
-"""Live progress of a race: live on a terminal, in lines elsewhere."""
+"""Show the progress of a race."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LiveProgress(Observer):
         self.reason = ""
         """Why the race stopped; empty if every pair is resolved."""
         self.remarked = 0
-        """How many of the runs that are ok carry a message."""
+        """Number of normally ended runs that have a message."""
 
     def __enter__(self) -> LiveProgress:
         if self._live is not None:
@@ -65,7 +65,7 @@ class LiveProgress(Observer):
             self._live.stop()
 
     def started(self, race: Race, *, resumed: bool) -> None:
-        """Say where the race stands."""
+        """Note the state of the race, and print it if the race is resumed."""
         self._race = race
         if race.rounds:
             self._evaluations, self._failures = race.rounds[-1].evaluations, race.rounds[-1].failures
@@ -74,7 +74,7 @@ class LiveProgress(Observer):
             self._console.print(f"resuming after round {len(race.rounds)} with {known}")
 
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
-        """Begin a new bar."""
+        """Start a new bar."""
         self._asked, self._done = Counter(request.key.algorithm for request in requests), Counter()
         self._until = {request.key.algorithm: request.until for request in requests}
         for task in self._bar.task_ids:
@@ -83,7 +83,7 @@ class LiveProgress(Observer):
         self._refresh()
 
     def run_finished(self, run: Run) -> None:
-        """Advance the bar; say at once what failed."""
+        """Advance the bar, and print failures at once."""
         self._done[run.key.algorithm] += 1
         self._evaluations += run.outcome.evaluations
         if not run.outcome.ok:
@@ -95,7 +95,7 @@ class LiveProgress(Observer):
         self._refresh()
 
     def inferring(self) -> None:
-        """Name the pause between two rounds."""
+        """Show that the pause between two rounds is inference."""
         self._bar.update(self._bar.task_ids[-1], description="inference")
         self._refresh()
 
@@ -105,7 +105,7 @@ class LiveProgress(Observer):
         self._refresh()
 
     def stopped(self, race: Race, reason: str) -> None:  # noqa: ARG002
-        """Keep the reason for the final words."""
+        """Keep the reason for the final message."""
         self.reason = reason
 
     def say_stopped(self) -> None:

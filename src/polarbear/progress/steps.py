@@ -1,4 +1,4 @@
-"""Which step of long work is under way, such as an assessment."""
+"""Show the current step of long work, such as an assessment."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from polarbear.progress.console import Console
 
 @contextmanager
 def steps(console: Console, first: str) -> Generator[Callable[[str], None]]:
-    """Show the step that is under way: live on a terminal; elsewhere a line every half minute, if it takes that long.
+    """Show the current step: live on a terminal; elsewhere as a line at most every half minute.
 
     Args:
-        console: Where to show it.
+        console: The console to show it on.
         first: The first step.
 
     Yields:
-        What to call with each further step.
+        A function to call with each further step.
     """
     printed = time.monotonic()
 

@@ -1,6 +1,7 @@
-"""Racing to the anytime Pareto set: relations, elimination, resolution, batch sizes. Pure decisions.
+"""Racing to the anytime Pareto set: relations, elimination, resolution and batch sizes.
 
-`Race` asks for runs and is told their results; it executes and stores nothing (see `polarbear.study`).
+`Race` only makes decisions: it asks for runs and is told their results, but neither executes nor stores them (see
+`polarbear.study`).
 """
 
 from polarbear.racing.forecast import OpenPair

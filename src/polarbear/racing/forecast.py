@@ -1,4 +1,4 @@
-"""Forecast: how many instances it takes to resolve the pairs that are still open."""
+"""Forecast how many instances it takes to resolve the pairs that are still open."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class OpenPair:
     """A pair of candidates whose relation is not resolved at every timepoint.
 
     Attributes:
-        first: One algorithm.
-        second: The other.
+        first: Name of one algorithm.
+        second: Name of the other algorithm.
         from_time: First timepoint at which the pair is unresolved.
         to_time: Last timepoint at which the pair is unresolved.
-        more_instances: Roughly how many more instances it takes to resolve the pair; +inf if none is foreseeable. The
-            forecast keeps the posterior's centre and shrinks its spread with the root of the number of instances.
-        until_shorter: Roughly how many more instances it takes until the runs of this pair may be shorter, because the
-            last timepoint at which it is unresolved is decided; at most `more_instances`.
+        more_instances: Approximate number of further instances needed to resolve the pair; +inf if no number will do.
+            The forecast keeps the posterior's centre and shrinks its spread with the root of the number of instances.
+        until_shorter: Approximate number of further instances until runs of this pair may be shorter, because the last
+            timepoint at which it is unresolved is decided; at most `more_instances`.
     """
 
     first: str
@@ -57,15 +57,15 @@ def open_pairs(
     """The unresolved pairs, the cheapest to resolve first.
 
     Args:
-        beliefs: The ratings, or who beat whom.
-        names: The n algorithms.
-        times: (T,).
-        resolved: (T, n, n) as in `RaceState`.
+        beliefs: The posterior of the ratings, or of who beats whom.
+        names: The n algorithms' names.
+        times: (T,) timepoints.
+        resolved: (T, n, n) resolved relations, as in `RaceState`.
         shared: (T, n, n) number of instances on which both of a pair were observed at each timepoint.
         alpha: Decision threshold.
         epsilon: Half-width of the region of practical equivalence.
         use_crossing: Whether a confident crossing resolves a pair.
-        joint: Whether elimination looks at all timepoints at once, and a pair without crossing or tie waits for it.
+        joint: Whether elimination considers all timepoints jointly, and a pair without crossing or tie waits for it.
     """
     log_ratios = beliefs.log_ratios()
     pairs: list[OpenPair] = []
@@ -88,7 +88,7 @@ def open_pairs(
 def open_pairs_of(
     posterior: Posterior, times: FloatArray, resolved: BoolArray, settings: RaceSettings
 ) -> tuple[OpenPair, ...]:
-    """As `open_pairs`, by a race's posterior and settings; `resolved` is of the algorithms that the posterior rates."""
+    """`open_pairs` for a race's posterior and settings; `resolved` covers the algorithms that the posterior rates."""
     observed = (posterior.known_wins.instances.ranks != NOT_RUN).astype(np.float64)
     return open_pairs(
         settings.compared(posterior),
@@ -113,15 +113,16 @@ def plan_instances(
     epsilon: float,
     use_crossing: bool,
 ) -> float:
-    """Roughly how many instances a fixed plan takes to be sure of these pairs; +inf if no number will do.
+    """Approximate number of instances that a fixed plan needs to be sure of some pairs; +inf if no number will do.
 
-    As `OpenPair.more_instances`, backwards: the centre stays and the spread grows as there are fewer instances.
+    This is the forecast of `OpenPair.more_instances` reversed: with fewer instances the centre stays and the spread
+    grows.
 
     Args:
-        beliefs: The ratings, or who beat whom, after a race.
-        decided: Pairs whose relation is to be resolved.
-        dominated: Pairs of which the first is to be better at every timepoint.
-        shared: (T, n, n) as for `open_pairs`.
+        beliefs: The posterior of the ratings, or of who beats whom, after a race.
+        decided: Pairs whose relation must be resolved.
+        dominated: Pairs of which the first must be better at every timepoint.
+        shared: (T, n, n) number of shared instances, as for `open_pairs`.
         alpha: Decision threshold.
         epsilon: Half-width of the region of practical equivalence.
         use_crossing: Whether a confident crossing resolves a pair.
@@ -144,7 +145,7 @@ def plan_instances(
 def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int) -> int:
     """A quarter of the instances forecast until the next pair is resolved or needs shorter runs, within limits.
 
-    A forecast may be twice as high as needed, and runs beyond that are wasted.
+    A forecast may be twice the number needed, and runs beyond that are wasted.
     """
     soonest = min((pair.until_shorter for pair in pairs), default=0.0)
     return int(np.clip(np.ceil(soonest / 4), smallest, largest))
@@ -153,7 +154,7 @@ def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int)
 def _until_resolved(
     log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
-    """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint."""
+    """(T,) further instances until one of two algorithms dominates, and until they are equivalent."""
     for_dominance, for_equivalence = _growth(log_ratio, alpha, epsilon)
 
     def more(growth: FloatArray) -> FloatArray:
@@ -163,7 +164,7 @@ def _until_resolved(
 
 
 def _growth(log_ratio: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """(T,) times how many instances it takes until one of two algorithms dominates, and until they are equivalent.
+    """(T,) factors by which instances must grow until one of two algorithms dominates, and until they are equivalent.
 
     Assumes that log θ_i/θ_j, or the log-odds of i against j, is normal, with a spread that falls with the root of the
     number of shared instances.
@@ -182,17 +183,17 @@ def _growth(log_ratio: FloatArray, alpha: float, epsilon: float) -> tuple[FloatA
 
 
 def _until_crossing(centre: FloatArray, for_dominance: FloatArray, for_equivalence: FloatArray) -> float:
-    """More instances until eq. 31 holds: each dominates somewhere, or one does and they tie elsewhere."""
+    """Further instances until eq. 31 holds: each dominates somewhere, or one does and they tie elsewhere."""
     ahead = np.min(for_dominance, where=centre > 0, initial=np.inf)
     behind = np.min(for_dominance, where=centre < 0, initial=np.inf)
     return float(min(max(ahead, behind), max(min(ahead, behind), for_equivalence.min())))
 
 
 def _until_joint_dominance(log_ratio: FloatArray, shared: FloatArray, alpha: float) -> float:
-    """More instances until one of two algorithms is better at all timepoints at once with probability α.
+    """Further instances until one of two algorithms is better at all timepoints jointly with probability α.
 
-    0 if the centre says that they cross. A draw favours the one that is ahead at all timepoints once the spread falls
-    below a certain share of its present value.
+    0 if the centre implies that they cross. A draw favours the leader at all timepoints once the spread falls below a
+    certain share of its current value.
     """
     centre = log_ratio.mean(axis=0)
     if not ((centre > 0).all() or (centre < 0).all()):

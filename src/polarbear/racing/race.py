@@ -1,4 +1,4 @@
-"""The race itself: ask which runs are needed, tell what they gave (algorithm 1, Wurth et al. 2026, section 4.3)."""
+"""The race itself: ask which runs are needed, tell their results (algorithm 1, Wurth et al. 2026, section 4.3)."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class Race:
     """A race of anytime algorithms to their Pareto set over time.
 
     Ask for runs, execute them wherever you like, and tell the race their results; or let `polarbear.study.race` do all
-    of that. Given the same runs and seed a race decides the same.
+    of that. Given the same runs and seed, a race makes the same decisions.
 
     Args:
         algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
         times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
-        model: The temporal Plackett–Luce model, or its name; default `InstanceBootstrap`.
-        alpha: As all that follow, see `RaceSettings`.
+        model: The temporal Plackett–Luce model, or its name; by default `InstanceBootstrap`.
+        alpha: Decision threshold. For this and all further arguments see `RaceSettings`.
 
     Raises:
-        TypeError: If `model` is none, or an algorithm has no name.
+        TypeError: If `model` is not a model, or an algorithm has no name.
         ValueError: If a parameter is out of range, names repeat, or the model has no joint posterior for joint
             elimination by ratings.
     """
@@ -119,7 +119,7 @@ class Race:
 
     @property
     def state(self) -> RaceState:
-        """Where the race stands after its last complete round."""
+        """The state of the race after its last complete round."""
         return self._state
 
     @property
@@ -142,24 +142,24 @@ class Race:
         """The posterior after the last complete round; the prior before the first.
 
         With more than 64 algorithms only the candidates are rated. Their rankings among themselves follow the same
-        ratings, whoever else took part.
+        ratings whichever others take part.
         """
         if self._posterior is None:
             self._posterior = self._infer(self._rated())
         return self._posterior
 
     def seed_of(self, draw: int) -> int:
-        """The seed of all runs on the instance with index `draw`: 53 bits, so that any tool keeps it exactly."""
+        """The seed of all runs on the instance with index `draw`: 53 bits, which any tool represents exactly."""
         return int(np.random.SeedSequence([self.settings.seed, draw]).generate_state(1, np.uint64)[0]) >> 11
 
     def ask(self, available: int | None = None) -> list[Request]:
-        """The runs the current round still waits for; empty when the race is over.
+        """The runs that the current round still waits for; empty when the race is over.
 
         Unresolved candidates run on new instances up to the last timepoint at which one of their pairs is open
-        (τ_A, eq. 32); algorithms that joined or returned first catch up on the instances drawn without them.
+        (τ_A, eq. 32). Algorithms that joined or returned first catch up on the instances drawn without them.
 
         Args:
-            available: Number of instances; None if they never end. When they run out, no run is requested.
+            available: Number of instances; None if unlimited. When they run out, no run is requested.
         """
         if self._requests is None:
             requests = self._next_requests(available)
@@ -170,20 +170,20 @@ class Race:
         return [each for key, each in self._requests.items() if key not in runs and key not in unavailable]
 
     def tell(self, runs: Iterable[Run], *, unavailable: Iterable[Request] = ()) -> Round | None:
-        """Take finished runs; after the round's last run, infer and decide.
+        """Accept finished runs; after the round's last run, update the posterior and decide.
 
-        Runs are recognized by algorithm and seed; the instance's name is the caller's to choose.
+        Runs are identified by algorithm and seed; callers may choose the instance's name.
 
         Args:
             runs: The runs.
             unavailable: Requests that no run can answer, such as those for which nothing was recorded. Their instances
-                are ranked without them, and they are not asked for again.
+                are ranked without them, and they are not requested again.
 
         Returns:
             The round, if these runs completed it.
 
         Raises:
-            ValueError: If a run was not requested, or was told before; runs before it in the order are taken.
+            ValueError: If a run was not requested, or was told before; the runs preceding it are accepted.
         """
         for run in runs:
             self._check_asked(run.key)
@@ -206,10 +206,10 @@ class Race:
         """Let another algorithm join between two rounds, or before the first (section 4.3).
 
         It is unresolved against every candidate and first runs on the instances already drawn, where it is ranked
-        with the recorded runs of the others. Rankings with it say nothing new about the others' order.
+        with the recorded runs of the others. This adds no information about the others' order.
 
         Returns:
-            Its name.
+            The algorithm's name.
 
         Raises:
             ValueError: If the name is taken, or a round is under way.
@@ -226,14 +226,14 @@ class Race:
     def withdraw(self, *names: str) -> Round | None:
         """Withdraw algorithms between two rounds, such as one that may not be deployed after all.
 
-        Their runs still say how the others compare. Those they had eliminated return, unresolved against every
-        candidate, unless another one dominates them; they first run on the instances drawn since they left.
+        Their runs still count in comparing the others. Algorithms that they had eliminated return, unresolved against
+        every candidate, unless another candidate dominates them; they first run on the instances drawn since they left.
 
         Returns:
             A round without runs that records the withdrawal; None if all of them were withdrawn before.
 
         Raises:
-            CannotWithdraw: If no algorithm has one of the names, or none would be left; then all stay.
+            CannotWithdraw: If a name is unknown, or no algorithm would be left; then none is withdrawn.
             ValueError: If a round is under way.
         """
         if self._requests is not None:
@@ -260,13 +260,13 @@ class Race:
     ) -> int:
         """Restore an earlier race from its last state, its rounds and its runs.
 
-        Algorithms that the earlier race did not have join as by `add`.
+        Algorithms that were not in the earlier race join as if by `add`.
 
         Args:
-            state: The earlier race's state.
-            rounds: Its rounds.
-            runs: Its runs; those of an incomplete round are skipped, and `ask` requests them again.
-            accept_missing: Continue even if runs of completed rounds are missing; rankings do without them.
+            state: The earlier race's last state.
+            rounds: The earlier race's rounds.
+            runs: The earlier race's runs; those of an incomplete round are skipped, and `ask` requests them again.
+            accept_missing: Whether to continue if runs of completed rounds are missing, and rank without them.
 
         Returns:
             Number of missing runs of completed rounds.
@@ -305,9 +305,9 @@ class Race:
         return missing_runs
 
     def killed(self) -> list[Request]:
-        """The killed runs of completed rounds; once repeated, they may be given to `restore` in their place.
+        """Requests for the killed runs of completed rounds; `restore` accepts the repeated runs in their place.
 
-        Decisions made without them stand; later rounds are inferred with them.
+        Decisions made without them stand; the posteriors of later rounds include them.
         """
         draws = {self.seed_of(draw): draw for draw in range(self._state.instances)}
         return [
@@ -356,7 +356,7 @@ class Race:
         return {"times": self.times.tolist(), "model": self.model.describe(), **self.settings.describe()}
 
     def _admit(self, name: str) -> None:
-        """Extend the arrays by an algorithm."""
+        """Extend the state and values by an algorithm."""
         self._state = self._state.joined_by(name)
         self._values = np.pad(self._values, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
         self._posterior = None

@@ -1,6 +1,7 @@
-"""Confidence-based relations between algorithms, and what follows from them (Wurth et al. 2026, section 4.1–4.3).
+"""Confidence-based relations between algorithms, and their consequences (Wurth et al. 2026, section 4.1–4.3).
 
-Pure functions on arrays: T timepoints, n algorithms; ``[t, i, j]`` is about algorithm i against algorithm j.
+These are pure functions of arrays, for T timepoints and n algorithms; entry ``[t, i, j]`` compares algorithm i with
+algorithm j.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What the posterior says about every pair.
+    """The posterior's statements about every pair.
 
     Attributes:
-        better: (T, n, n) P(θ_i(t) > θ_j(t)), or that i beats j with a probability above one half.
+        better: (T, n, n) P(θ_i(t) > θ_j(t)), or P(i beats j with a probability above one half).
         dominates: (T, n, n) whether i α-dominates j at t (eq. 22).
         equivalent: (T, n, n) whether i and j are (ε, α)-equivalent at t (eq. 26); dominance takes precedence.
-        dominates_anytime: (n, n) probability that decides elimination of j by i: the smallest over t of `better`
+        dominates_anytime: (n, n) probability that decides the elimination of j by i: the smallest over t of `better`
             under pointwise elimination (eq. 27), P(θ_i(t) > θ_j(t) at all t) under joint elimination (eq. 28).
     """
 
@@ -34,7 +35,7 @@ class Relations:
     dominates_anytime: FloatArray
 
     def anytime_of_all(self, rated: NDArray[np.intp], algorithms: int) -> FloatArray:
-        """(n, n) `dominates_anytime` of all algorithms of a race, 0 where one of the two is not rated."""
+        """(n, n) `dominates_anytime` for all algorithms of a race, 0 if either of the two is not rated."""
         anytime = np.zeros((algorithms, algorithms))
         anytime[np.ix_(rated, rated)] = self.dominates_anytime
         return anytime
@@ -44,10 +45,10 @@ def relations(beliefs: Posterior | Wins, *, alpha: float, epsilon: float, joint:
     """The relations of all pairs.
 
     Args:
-        beliefs: The ratings of n algorithms at T timepoints, or who beat whom there.
+        beliefs: The posterior of the ratings of n algorithms at T timepoints, or of who beats whom there.
         alpha: Decision threshold α in (0.5, 1].
         epsilon: Half-width ε in [0, 0.5) of the region of practical equivalence around a win probability of 0.5.
-        joint: Whether elimination looks at all timepoints at once.
+        joint: Whether elimination considers all timepoints jointly.
     """
     better = beliefs.pairwise_probabilities()
     dominates = better >= alpha
@@ -59,14 +60,14 @@ def relations(beliefs: Posterior | Wins, *, alpha: float, epsilon: float, joint:
 
 
 def in_circles(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> BoolArray:
-    """(n, n) pairs of candidates that dominate each other, by way of others.
+    """(n, n) pairs of candidates that dominate each other in a circle, possibly through others.
 
     Ratings are ordered. But A may beat B on most instances, B beat C, and C beat A: then none of them is worse than
     another, and all stay.
 
     Args:
-        dominates_anytime: (n, n) as in `Relations`.
-        candidates: (n,) the candidate Pareto set.
+        dominates_anytime: (n, n) probabilities of dominance, as in `Relations`.
+        candidates: (n,) mask of the candidate Pareto set.
         alpha: Decision threshold.
     """
     from scipy.sparse.csgraph import connected_components
@@ -77,14 +78,14 @@ def in_circles(dominates_anytime: FloatArray, candidates: BoolArray, alpha: floa
 
 
 def eliminations(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> dict[int, int]:
-    """The candidates that are eliminated, and by whom (algorithm 1, lines 9–12).
+    """The candidates to eliminate, each with its dominator (algorithm 1, lines 9–12).
 
-    Candidates are tested in order; one that is eliminated eliminates no other afterwards, so that at least one
-    candidate always remains. Members of a circle do not eliminate each other.
+    Candidates are tested in order, and an eliminated one eliminates no other afterwards, so that at least one candidate
+    always remains. Members of a circle do not eliminate each other.
 
     Args:
-        dominates_anytime: (n, n) as in `Relations`.
-        candidates: (n,) the candidate Pareto set before.
+        dominates_anytime: (n, n) probabilities of dominance, as in `Relations`.
+        candidates: (n,) mask of the candidate Pareto set before.
         alpha: Decision threshold.
     """
     remaining, circular = candidates.copy(), in_circles(dominates_anytime, candidates, alpha)
@@ -117,16 +118,16 @@ def resolved_now(current: Relations, *, use_crossing: bool) -> BoolArray:
 def resolution(before: BoolArray, current: Relations, circular: BoolArray, *, use_crossing: bool) -> BoolArray:
     """(T, n, n) pairs resolved at each timepoint after a round (algorithm 1, lines 13–18).
 
-    Resolved pairs stay resolved, and those that the current posterior resolves are added. But a pair is not closed
-    without a reason why both stay in the Pareto set: that they cross, tie at some timepoint, or are in a circle. If
-    one of them is merely ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at
-    the timepoints that the current posterior leaves undecided, since others may have been resolved in earlier rounds;
-    or at all of them if there is none, and only the joint probability (eq. 28) is still too small for an elimination.
+    Resolved pairs stay resolved, and those that the current posterior resolves are added. But a pair is closed only for
+    a reason why both stay in the Pareto set: they cross, tie at some timepoint, or are in a circle. If one of them is
+    merely ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at the timepoints
+    that the current posterior leaves undecided, as others may have been resolved in earlier rounds; or at all of them
+    if there are none, and only the joint probability (eq. 28) is still too small for an elimination.
 
     Args:
         before: (T, n, n) pairs resolved before the round.
         current: Relations under the current posterior.
-        circular: (n, n) as by `in_circles`.
+        circular: (n, n) pairs in a circle, as returned by `in_circles`.
         use_crossing: Whether a confident crossing resolves a pair.
     """
     now = resolved_now(current, use_crossing=use_crossing)
@@ -153,7 +154,7 @@ def unresolved_pairs(resolved: BoolArray) -> BoolArray:
 def next_batch(batch: int, *, unresolved_before: int, unresolved_after: int, smallest: int, largest: int) -> int:
     """The batch size of the next round (section 4.3, "Batch Size").
 
-    Double it when no pair was resolved, halve it when more than 20 % of the open pairs were; clip.
+    It is doubled if no pair was resolved, halved if more than 20 % of the open pairs were, and then clipped.
     """
     newly = unresolved_before - unresolved_after
     if newly == 0:

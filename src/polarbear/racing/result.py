@@ -22,20 +22,20 @@ class RaceResult:
 
     Attributes:
         pareto_set: The algorithms not confidently dominated by any other: the candidate anytime Pareto set.
-        posterior: Posterior of all ratings, eliminated algorithms included; only of those in the Pareto set if more
-            than 64 algorithms took part.
-        rounds: What happened in each round.
-        eliminated: Eliminated algorithms, and by whom.
+        posterior: The posterior of all ratings, including eliminated algorithms; only of those in the Pareto set if
+            more than 64 algorithms took part.
+        rounds: The record of each round.
+        eliminated: Eliminated algorithms, each with the algorithm that eliminated it.
         withdrawn: Algorithms withdrawn by the user, or set aside because no run of a whole round returned anything.
-        undecided: Pairs of candidates that are still open, and how many instances they would take.
+        undecided: Pairs of candidates that are still open, with the number of instances they would take.
         finished: Whether every pair is resolved.
         settings: The race's settings.
         values: (P, T, n) best value found on each instance by each timepoint by each algorithm, NaN where not run.
-        evaluations_by_algorithm: Evaluations each algorithm spent, in the order of `values`.
-        evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
-            drawn would have taken; NaN when the axis is seconds.
-        problems: (P,) suite, function, dimension and instance of each instance drawn, None where no run told; empty if
-            not known.
+        evaluations_by_algorithm: Number of evaluations each algorithm spent, in the order of `values`.
+        evaluations_to_the_end: Number of evaluations that running every algorithm to the last timepoint on every
+            instance drawn would have taken; NaN if the axis is seconds.
+        problems: (P,) suite, function, dimension and instance of each instance drawn, None where no run identifies it;
+            empty if unknown.
     """
 
     pareto_set: tuple[str, ...]
@@ -58,40 +58,40 @@ class RaceResult:
 
     @property
     def rated_values(self) -> FloatArray:
-        """`values` of those algorithms that the posterior rates."""
+        """(P, T, k) `values` of the k algorithms that the posterior rates."""
         rated = set(self.posterior.names)
         return self.values[:, :, [name in rated for name in self.names]]
 
     @cached_property
     def relations(self) -> Relations:
-        """The relations of all pairs that the posterior rates, each timepoint by itself."""
+        """The relations of all pairs that the posterior rates, at each timepoint separately."""
         settings = self.settings
         compared = settings.compared(self.posterior)
         return relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
 
     @property
     def begun(self) -> bool:
-        """Whether a round with runs is complete; before, nothing is known."""
+        """Whether a round with runs is complete; before that, nothing is known."""
         return any(each.batch for each in self.rounds)
 
     @property
     def set_aside(self) -> tuple[str, ...]:
-        """Algorithms withdrawn because no run of a whole round returned anything, not by a user."""
+        """Algorithms withdrawn not by the user but because no run of a whole round returned anything."""
         return tuple(name for each in self.rounds if each.batch for name in each.withdrawn)
 
     @property
     def members_first(self) -> tuple[str, ...]:
-        """All names: the Pareto set, the eliminated, the last one out first, and the withdrawn."""
+        """All names: first the Pareto set, then the eliminated, the most recent first, then the withdrawn."""
         return (*self.pareto_set, *reversed(self.eliminated), *self.withdrawn)
 
     @property
     def reach(self) -> IntArray:
-        """(T, n) number of instances each algorithm was observed on at each timepoint."""
+        """(T, n) number of instances on which each algorithm was observed at each timepoint."""
         return np.count_nonzero(~np.isnan(self.values), axis=0)
 
     @property
     def evaluations(self) -> int:
-        """Evaluations spent by all runs."""
+        """Number of evaluations spent by all runs."""
         return sum(self.evaluations_by_algorithm.values())
 
     @property
@@ -101,9 +101,10 @@ class RaceResult:
 
     @property
     def plan_instances(self) -> int:
-        """Roughly how many instances a fixed plan, all algorithms to the end, would have needed to be as sure.
+        """Approximate number of instances a fixed plan, with all runs to the end, would have needed to be as sure.
 
-        At most those of the race: all of them while pairs are undecided, or if an eliminated algorithm is not rated.
+        It is at most the race's number, and equal to it while pairs are undecided or if an eliminated algorithm is not
+        rated.
         """
         drawn, names, settings = len(self.values), self.posterior.names, self.settings
         if self.undecided or not self.begun or not {*self.eliminated} <= {*names}:

@@ -19,10 +19,10 @@ class Request:
     """One run the race asks for.
 
     Attributes:
-        key: Names the run. A driver with named instances replaces ``key.instance``; the race recognizes a run by
-            its algorithm and seed.
+        key: The run's key. A driver with named instances replaces ``key.instance``; the race identifies a run by its
+            algorithm and seed.
         draw: Index of the problem instance in the stream of instances, from 0.
-        until: How far to run, on the race's axis (evaluations or seconds).
+        until: Budget of the run, on the race's axis (evaluations or seconds).
     """
 
     key: RunKey
@@ -43,30 +43,30 @@ class Round:
     """One round's runs and decisions (one pass of the loop of algorithm 1, Wurth et al. 2026, section 4.3).
 
     Attributes:
-        number: From 1.
-        batch: Instances each algorithm ran on in this round; 0 if it only records a user's withdrawal.
-        instances: Instances drawn so far.
-        runs: Runs so far.
-        failures: Runs so far that failed, timed out or were killed.
-        evaluations: Evaluations spent so far, by all runs.
+        number: Number of the round, from 1.
+        batch: Number of instances each algorithm ran on in this round; 0 if it only records a user's withdrawal.
+        instances: Number of instances drawn so far.
+        runs: Number of runs so far.
+        failures: Number of runs so far that failed, timed out or were killed.
+        evaluations: Number of evaluations spent so far, by all runs.
         seconds: Wall-clock seconds spent so far inside runs.
-        horizon: How far each algorithm was run in this round, on the race's axis; absent if it was not run.
-        dominance: For every candidate at the round's start, its strongest rival; empty if there was but one. Under
-            pointwise elimination the probability is the smallest over the timepoints, under joint elimination that of
-            all at once.
-        eliminated: Algorithms eliminated in this round, and by whom.
+        horizon: Budget of each algorithm's runs in this round, on the race's axis; absent if it was not run.
+        dominance: The strongest rival of every candidate at the round's start; empty if there was only one candidate.
+            Under pointwise elimination the probability is the smallest over the timepoints, under joint elimination
+            that of dominance at all of them jointly.
+        eliminated: Algorithms eliminated in this round, each with the algorithm that eliminated it.
         withdrawn: Algorithms withdrawn by the user, or set aside because none of their runs returned anything.
         candidates: The candidate Pareto set after the round.
         settled: Candidates whose relation to every other candidate is resolved.
-        resolved_pairs: Pairs resolved at every timepoint, of all n(n-1)/2; those of eliminated algorithms count.
+        resolved_pairs: Number of pairs, of all n(n-1)/2, resolved at every timepoint; those of eliminated algorithms
+            count.
         resolved_share: Share of all (pair, timepoint) relations that are resolved.
         next_batch: Batch size of the next round.
         smallest_ess: Smallest effective sample size of the posterior over the timepoints.
-        largest_k_hat: Largest Pareto k-hat of the posterior over the timepoints (None where no
-            timepoint has one).
-        inference_seconds: Wall-clock seconds the posterior took.
-        overconfidence: By which factor the posterior overstates the number of instances, where the model counts
-            repeated rankings as new (see `polarbear.inference.overconfidence`); else None.
+        largest_k_hat: Largest Pareto k-hat of the posterior over the timepoints; None if no timepoint has one.
+        inference_seconds: Wall-clock seconds spent on the posterior.
+        overconfidence: Factor by which the posterior overstates the number of instances, if the model counts repeated
+            rankings as new evidence (see `polarbear.inference.overconfidence`); else None.
     """
 
     number: int
@@ -92,7 +92,7 @@ class Round:
 
     @property
     def way_out(self) -> str:
-        """How those in `withdrawn` left: "withdrawn" by the user, or "set aside"."""
+        """How the algorithms in `withdrawn` left: "withdrawn" by the user, or "set aside"."""
         return "set aside" if self.batch else "withdrawn"
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Round:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Round:
-        """The round that `as_dict` wrote."""
+        """The round represented by the result of `as_dict`."""
         fields = dict(record)
         fields["dominance"] = {name: Rival(**rival) for name, rival in record["dominance"].items()}
         fields |= {name: tuple(record[name]) for name in ("withdrawn", "candidates", "settled")}
@@ -125,12 +125,12 @@ def asked_after(
 
 
 def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ...]) -> list[str]:
-    """Algorithms none of whose runs in a round returned anything; none if that is so of all, or there was one run.
+    """Algorithms with several runs in a round none of which returned anything; none if that is so of all algorithms.
 
     Args:
-        requests: Those of the round that runs answered.
-        values: (P, T, n) as in `RaceResult`.
-        names: The n algorithms.
+        requests: The requests of the round that runs answered.
+        values: (P, T, n) best values, as in `RaceResult`.
+        names: The n algorithms' names.
     """
     draws_of: dict[str, list[int]] = {}
     for request in requests:
@@ -144,7 +144,7 @@ def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ..
 
 
 def strongest_rivals(names: tuple[str, ...], candidates: BoolArray, anytime: FloatArray) -> dict[str, Rival]:
-    """For each candidate (n,) the one most likely to dominate it, by (n, n) as in `Relations`; none if it is alone."""
+    """Each candidate's strongest rival, by the (n, n) `dominates_anytime` of `Relations`; none if it is alone."""
     rivals: dict[str, Rival] = {}
     for index in np.flatnonzero(candidates) if candidates.sum() > 1 else ():
         chance = np.where(candidates, anytime[:, index], -1.0)
@@ -155,7 +155,7 @@ def strongest_rivals(names: tuple[str, ...], candidates: BoolArray, anytime: Flo
 
 
 def taking_part(rounds: Iterable[Round]) -> list[int]:
-    """The number of algorithms that have taken part until each round, eliminated and withdrawn ones included."""
+    """Number of algorithms that have taken part up to each round, including eliminated and withdrawn ones."""
     known: set[str] = set()
     counts: list[int] = []
     for each in rounds:
@@ -169,7 +169,7 @@ def disagreements(this: Round, before: RaceState | None, after: RaceState) -> li
 
     Args:
         this: The round.
-        before: The state after the round before; None if this is the first one.
+        before: The state after the previous round; None if this is the first round.
         after: The state after this round.
     """
     before = before or RaceState.start(after.algorithms, len(after.resolved), after.batch)

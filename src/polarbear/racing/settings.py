@@ -1,4 +1,4 @@
-"""The choices that make a race, and the form that algorithms and timepoints take."""
+"""The settings of a race, and checks of its algorithms and timepoints."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ class RaceSettings:
 
     Attributes:
         alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.
-        epsilon: ε in [0, 0.5): win probabilities within 0.5 ± ε count as equivalent.
+        epsilon: Half-width ε in [0, 0.5): win probabilities within 0.5 ± ε count as equivalent.
         elimination: "pointwise" (eq. 27) or "joint" (eq. 28; by ratings it needs a model with a joint posterior over
             time).
         resolution: "strict" (eq. 30) or "crossing" (eq. 31: enough for membership of the Pareto set).
-        relations: What algorithms are compared by: "ratings", or "wins", the share of instances on which one beats the
-            other, with no model in between.
-        axis: What timepoints are counted in, "evaluations" or "seconds".
-        judged_by: What counts of a run at a timepoint: the "best" value among the points it has evaluated, or the value
-            of the point it would return then, its "recommendation", as is fair under noise: the best of many points
-            is known to hindsight only. Both are without noise.
-        batches: How many instances the next round has: "doubling", twice as many when no pair was resolved, half as
-            many when more than a fifth were (section 4.3), or by "forecast" a quarter of those it would take until
-            a pair is resolved or needs shorter runs.
-        batch: Instances in the first round.
+        relations: The basis of comparison: "ratings", or "wins", the share of instances on which one algorithm beats
+            another, without a model of the rankings.
+        axis: The unit of the timepoints, "evaluations" or "seconds".
+        judged_by: The value of a run at a timepoint: the "best" among the points it has evaluated, or that of the point
+            it would return then, its "recommendation". The latter is fair under noise, where the best of many points is
+            known only in hindsight. Both values are noiseless.
+        batches: The number of instances in the next round. "doubling": twice as many if no pair was resolved, half as
+            many if more than a fifth were (section 4.3). "forecast": a quarter of those needed until a pair is resolved
+            or needs shorter runs.
+        batch: Number of instances in the first round.
         smallest_batch: Lower limit of the adaptive batch size.
         largest_batch: Upper limit of the adaptive batch size.
-        draws: Posterior draws, at least 100.
-        precision: Values that agree after rounding to multiples of this tie; None: only equal values tie.
-        seed: Non-negative; all randomness of the race derives from it.
+        draws: Number of posterior draws, at least 100.
+        precision: Values that agree after rounding to multiples of this tie; None if only equal values tie.
+        seed: Non-negative seed from which all randomness of the race derives.
 
     Raises:
-        FieldError: If a choice is none of these, a number is out of its range, or the batch sizes are not in order.
+        FieldError: If a choice is invalid, a number is out of range, or the batch sizes are not in order.
     """
 
     alpha: Annotated[float, real(gt=0.5, le=1)] = 0.99
@@ -78,20 +78,24 @@ class RaceSettings:
             raise FieldError(("judged_by",), message)
 
     def describe(self) -> dict[str, Any]:
-        """The settings as plain values; `judged_by` only where it is not the best, as races of old do not have it."""
+        """The settings as plain values; `judged_by` only if it is not "best", since old races do not have it."""
         described = asdict(self)
         if self.judged_by == "best":
             del described["judged_by"]
         return described
 
     def values_of(self, run: Run, times: FloatArray) -> FloatArray:
-        """(T,) what counts of a run at each time."""
+        """(T,) the value by which a run is judged at each time."""
         if self.judged_by == "recommendation":
             return run.recommended_at(times)
         return best_so_far(run, times, self.axis)
 
     def timepoints(self, times: ArrayLike) -> FloatArray:
-        """(T,) the timepoints, read-only; ValueError if they are not positive, finite and strictly increasing."""
+        """(T,) checked timepoints, read-only.
+
+        Raises:
+            FieldError: If they are not positive, finite and strictly increasing, or not whole numbers of evaluations.
+        """
         checked = np.array(times, dtype=np.float64)
         if checked.ndim != 1 or checked.size == 0:
             raise FieldError(("times",), f"times has shape {checked.shape}; give a list of timepoints")
@@ -104,27 +108,27 @@ class RaceSettings:
         return checked
 
     def check_model(self, model: Model) -> None:
-        """ValueError if elimination needs a joint posterior over time, which the model does not have."""
+        """Raise a FieldError if elimination needs a joint posterior over time that the model does not have."""
         if self.elimination == "joint" and self.relations == "ratings" and not model.joint:
             joint = ", ".join(name for name, kind in models().items() if kind.joint)
             message = f'elimination="joint" needs a joint posterior over time, which {model.name} does not have'
             raise FieldError(("elimination",), f'{message}; choose {joint}, or use elimination="pointwise"')
 
     def compared(self, posterior: Posterior) -> Posterior | Wins:
-        """What relations are statements about: the ratings, or who beat whom."""
+        """The part of the posterior that relations refer to: the ratings, or who beats whom."""
         return posterior if self.relations == "ratings" else posterior.known_wins
 
 
 class CannotWithdraw(ValueError):  # noqa: N818 - says what is the case
-    """No algorithm has the name, or the race would be left without any."""
+    """No algorithm has the name, or the race would be left without candidates."""
 
 
 def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
-    """The algorithms by name; the second function without a name, a lambda, is ``"<lambda> 2"``.
+    """The algorithms by name; the second anonymous function, a lambda, is called ``"<lambda> 2"``.
 
     Raises:
-        TypeError: If one has no name, a name is no text, or a text is given for all of them.
-        ValueError: If two have the same, or a name is blank or takes more than a line.
+        TypeError: If an algorithm has no name, a name is not text, or `algorithms` is itself text.
+        ValueError: If two have the same name, or a name is blank or has more than one line.
     """
     if isinstance(algorithms, str):
         raise TypeError(f"algorithms is the text {algorithms!r}; give a list of names, or a mapping from names")

@@ -14,27 +14,27 @@ from polarbear.racing.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
 
 UNAVAILABLE = -1
-"""In `RaceState.asked`: the algorithm was asked to run on this instance, and no run can answer."""
+"""Entry of `RaceState.asked` if an algorithm was asked to run on an instance and no run can answer."""
 FEW = 64
-"""With more algorithms a race rates only the candidates, and compresses the arrays it stores."""
+"""Number of algorithms above which a race rates only the candidates, and compresses the arrays it stores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaceState:
-    """The state of a race. Immutable: every round makes a new one.
+    """The state of a race. It is immutable: every round makes a new one.
 
     Attributes:
-        algorithms: Names, in the order of all arrays.
-        resolved: (T, n, n) C(t, {A, B}) of algorithm 1; symmetric, true on the diagonal.
-        asked: (instances, n) up to how many timepoints each algorithm was asked to run on each instance; 0 if it was
-            not asked, `UNAVAILABLE` if no run could answer. Values beyond that enter no ranking, since which runs reach
-            further depends on how they went.
-        round: Rounds completed.
-        batch: Instances in the next round.
-        eliminated: Eliminated algorithms, and by whom.
+        algorithms: The algorithms' names, in the order of all arrays.
+        resolved: (T, n, n) resolved relations C(t, {A, B}) of algorithm 1; symmetric, true on the diagonal.
+        asked: (instances, n) number of timepoints up to which each algorithm was asked to run on each instance; 0 if it
+            was not asked, `UNAVAILABLE` if no run could answer. Values beyond that enter no ranking, since which runs
+            get further depends on their course.
+        round: Number of rounds completed.
+        batch: Number of instances in the next round.
+        eliminated: Eliminated algorithms, each with the algorithm that eliminated it.
         withdrawn: Algorithms withdrawn by the user, or set aside because no run of a whole round returned anything.
-        catching_up: Algorithms that joined or returned during the race, and from which of the drawn instances on they
-            have to run; each has an open pair, and at least one of these instances in `cached`.
+        catching_up: Algorithms that joined or returned during the race, each with the first drawn instance that it has
+            yet to run on; each has an open pair, and at least one of these instances in `cached`.
     """
 
     algorithms: tuple[str, ...]
@@ -48,18 +48,18 @@ class RaceState:
 
     @classmethod
     def start(cls, algorithms: tuple[str, ...], timepoints: int, batch: int) -> RaceState:
-        """Nothing drawn, nothing resolved (algorithm 1, lines 1–3)."""
+        """The initial state: nothing drawn, nothing resolved (algorithm 1, lines 1–3)."""
         resolved = np.broadcast_to(np.eye(len(algorithms), dtype=bool), (timepoints, *[len(algorithms)] * 2))
         return cls(algorithms, resolved.copy(), np.zeros((0, len(algorithms)), dtype=np.int16), batch=batch)
 
     @property
     def instances(self) -> int:
-        """Instances drawn so far."""
+        """Number of instances drawn so far."""
         return self.asked.shape[0]
 
     @property
     def candidates(self) -> BoolArray:
-        """(n,) the candidate Pareto set."""
+        """(n,) mask of the candidate Pareto set."""
         return np.array([name not in self.eliminated and name not in self.withdrawn for name in self.algorithms])
 
     @property
@@ -68,12 +68,12 @@ class RaceState:
         return bool(self.resolved.all())
 
     def cached(self, start: int) -> list[tuple[int, int]]:
-        """Drawn instances from `start` on that a candidate ran on, and the last timepoint one was asked to run to."""
+        """Drawn instances from `start` on that a candidate ran on, and the last timepoint any was asked to run to."""
         reached = self.asked[start:, self.candidates].max(axis=1, initial=0)
         return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
 
     def next_draw(self, name: str) -> int:
-        """The drawn instance after the last one that an algorithm was asked to run on."""
+        """Index of the instance after the last one that an algorithm was asked to run on."""
         return 1 + int(np.flatnonzero(self.asked[:, self.algorithms.index(name)]).max(initial=-1))
 
     def still_catching_up(self) -> RaceState:
@@ -83,7 +83,7 @@ class RaceState:
         return replace(self, catching_up=behind)
 
     def joined_by(self, name: str) -> RaceState:
-        """The state with another candidate, unresolved against every other; it catches up on the instances drawn."""
+        """The state with another candidate, unresolved against all others, that catches up on the drawn instances."""
         larger = replace(
             self,
             algorithms=(*self.algorithms, name),
@@ -96,8 +96,8 @@ class RaceState:
         """The state without an algorithm; those it had eliminated return, unless another candidate dominates them.
 
         Args:
-            name: The algorithm.
-            dominates_anytime: (n, n) as in `Relations`.
+            name: The algorithm's name.
+            dominates_anytime: (n, n) probabilities of dominance, as in `Relations`.
             alpha: Decision threshold.
         """
         index = self.algorithms.index(name)
@@ -119,9 +119,9 @@ class RaceState:
         return remaining.still_catching_up()
 
     def as_dict(self) -> dict[str, Any]:
-        """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words.
+        """The state as plain JSON-able values: `resolved` as base64 of its packed bits, `asked` of its 16-bit words.
 
-        With more than 64 algorithms both are compressed by zlib (RFC 1950) first.
+        With more than 64 algorithms both are first compressed by zlib (RFC 1950).
         """
         return {
             "algorithms": list(self.algorithms),
@@ -137,7 +137,7 @@ class RaceState:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RaceState:
-        """The state that `as_dict` wrote."""
+        """The state represented by the result of `as_dict`."""
         n = len(record["algorithms"])
         shape = (record["timepoints"], n, n)
         asked = np.frombuffer(decoded(record["asked"], n), "<i2").astype(np.int16)
@@ -155,15 +155,15 @@ class RaceState:
 
 
 def encoded(data: bytes, algorithms: int) -> str:
-    """An array's bytes as text, in a race of so many algorithms."""
+    """An array's bytes as text, compressed if there are many algorithms."""
     return base64.b64encode(data if algorithms <= FEW else zlib.compress(data)).decode()
 
 
 def decoded(text: str, algorithms: int) -> bytes:
-    """The bytes that `encoded` wrote.
+    """The bytes encoded by `encoded`.
 
     Raises:
-        ValueError: If they cannot be read.
+        ValueError: If the text cannot be decoded.
     """
     data = base64.b64decode(text, validate=True)
     try:
@@ -173,7 +173,7 @@ def decoded(text: str, algorithms: int) -> bytes:
 
 
 def _opened(state: RaceState, name: str) -> RaceState:
-    """This candidate becomes unresolved against every other, and catches up on the instances drawn since it ran."""
+    """The state with a candidate unresolved against all others and catching up on instances drawn since it ran."""
     index, others = state.algorithms.index(name), state.candidates
     others[index] = False
     resolved = state.resolved.copy()

@@ -1,4 +1,4 @@
-"""Who is best on which instances: shares by groups of them."""
+"""Which algorithms are best on which groups of instances."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from polarbear.records import FloatArray
 def best_shares(
     values: FloatArray, groups: Sequence[str], *, precision: float | None = None
 ) -> dict[str, tuple[int, FloatArray]]:
-    """For each group the number of instances that count, and on which share of them each algorithm is the best of all.
+    """The number of instances in each group, and the share of them on which each algorithm is the best of all.
 
-    Only instances on which all algorithms ran to a timepoint count there; algorithms that tie share the instance. No
-    model is behind it, and nothing tells how sure it is but the number of instances.
+    Only instances on which all algorithms ran up to a timepoint count there; algorithms that tie share the instance.
+    These are plain shares, without a model; only the number of instances indicates how certain they are.
 
     Args:
         values: (P, T, k) best values found, lower is better, NaN where not run.
-        groups: (P,) the group of each instance; those of group "" are left out.
+        groups: (P,) group of each instance; instances of group "" are left out.
         precision: As in `RaceSettings`.
 
     Returns:
-        By group, in order of appearance: how many instances count at most, and (T, k) shares, NaN where none counts.
+        By group, in order of appearance: the largest number of instances that count at a timepoint, and (T, k) shares,
+        NaN where none counts.
     """
     rankings = Rankings.of(values, precision=precision)
     best = (rankings.ranks == 0) & (rankings.ranks >= 0).all(axis=2, keepdims=True)
@@ -41,6 +42,6 @@ def best_shares(
 
 
 def average_share(share: FloatArray) -> FloatArray:
-    """(k,) the average of shares (T, k) over the timepoints at which they are known; NaN if there is none."""
+    """(k,) average of shares (T, k) over the timepoints at which they are known; NaN if there is none."""
     timepoints = int(np.isfinite(share[:, 0]).sum())
     return np.where(np.isfinite(share), share, 0.0).sum(axis=0) / timepoints if timepoints else share[0]

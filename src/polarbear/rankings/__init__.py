@@ -1,8 +1,8 @@
-"""Trajectories at timepoints become rankings, and rankings become Plackett–Luce choice-set counts.
+"""Turn trajectories at timepoints into rankings, and rankings into Plackett–Luce choice-set counts.
 
-A ranking is a series of choices: the best of all, the best of the rest, and so on (Plackett 1975; eq. 6 of Wurth et
-al. 2026). How often each algorithm was chosen, and how often each set was chosen from, is all that the Plackett–Luce
-likelihood depends on.
+A ranking is a sequence of choices: the best of all, the best of the rest, and so on (Plackett 1975; eq. 6 of Wurth et
+al. 2026). The Plackett–Luce likelihood depends only on how often each algorithm was chosen and how often each set was
+chosen from.
 """
 
 from polarbear.rankings.choice import choice_counts, count_choices

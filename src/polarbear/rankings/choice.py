@@ -1,4 +1,4 @@
-"""From rankings to choice-set counts.
+"""Count the choice sets of rankings.
 
 Small ties are expanded exactly without listing orders. A k-way tie stands for all k! orders, each with weight 1/k!
 (section 3 of Wurth et al. 2026). In a random order of the tied items, the items not yet chosen when m of them are left
@@ -46,14 +46,14 @@ def choice_counts(
     groups: ArrayLike | None = None,
     tail: Tail = "tied",
 ) -> ChoiceCounts:
-    """Rank the algorithms on every instance at every timepoint and count the choices the rankings are made of.
+    """Rank the algorithms on every instance at every timepoint, and count the choices that make up the rankings.
 
     Args:
         values: (P, T, n) best value found by each algorithm on each instance by each timepoint; lower is better.
-            This and all other arguments are described at `Rankings.of`.
-        precision: Values are tied when they agree after rounding to multiples of this.
+            `Rankings.of` describes this and all other arguments in detail.
+        precision: Values are tied if they agree after rounding to multiples of this.
         target: Values at or below it are tied: a number, or (P,) one per instance.
-        weights: (P,) how much each instance counts.
+        weights: (P,) weight of each instance.
         groups: (P,) labels of groups of instances.
         tail: Whether algorithms at +inf are "tied" or "unordered".
 
@@ -61,18 +61,18 @@ def choice_counts(
         The counts at T timepoints for n algorithms.
 
     Raises:
-        ValueError: As `Rankings.of`.
+        ValueError: For the same reasons as in `Rankings.of`.
     """
     rankings = Rankings.of(values, precision=precision, target=target, weights=weights, groups=groups, tail=tail)
     return count_choices(rankings)
 
 
 def count_choices(rankings: Rankings) -> ChoiceCounts:
-    """Count the choices that rankings are made of.
+    """Count the choices that make up rankings.
 
-    Algorithms of equal rank tie, and a tie counts as all its orders equally, exactly. Ties of up to 8 algorithms, and
-    of up to 12 where no more are ranked at the timepoint, become choice sets. Larger ones are kept as they are (see
-    `polarbear.rankings.tie_integral`).
+    Algorithms of equal rank are tied, and a tie counts exactly as all its orders with equal weight. Ties of up to 8
+    algorithms, and of up to 12 if no more are ranked at the timepoint, become choice sets. Larger ties are kept as ties
+    (see `polarbear.rankings.tie_integral`).
     """
     ranks, n = rankings.ranks, rankings.ranks.shape[2]
     columns = np.ascontiguousarray(ranks.transpose(1, 2, 0))
@@ -88,7 +88,7 @@ def count_choices(rankings: Rankings) -> ChoiceCounts:
 
 
 def _count(ranks: Ranks, weights: FloatArray, unordered: int) -> tuple[FloatArray, Columns, Columns]:
-    """Wins (n,), distinct choice sets with their counts, and large ties, from the ranks (n, P) at one timepoint."""
+    """Wins (n,), distinct choice sets with their counts, and large ties, from ranks (n, P) at one timepoint."""
     algorithms, run = len(ranks), ranks >= 0
     tied, below = _tied_and_below(ranks, run)
     tied[ranks == unordered] = 0
@@ -114,7 +114,7 @@ def _count(ranks: Ranks, weights: FloatArray, unordered: int) -> tuple[FloatArra
 
 
 def _tied_and_below(ranks: Ranks, run: NDArray[np.bool_]) -> tuple[MaskArray, MaskArray]:
-    """For each algorithm on each instance, (n, P): the set it ties with, itself among them, and the set below it."""
+    """(n, P) for each algorithm on each instance: the set it ties with, itself included, and the set below it."""
     tied, below = empty_sets(ranks.shape, len(ranks)), empty_sets(ranks.shape, len(ranks))
     tied_words, below_words = as_words(tied, 2), as_words(below, 2)
     for word, start in enumerate(range(0, len(ranks), BITS)):
@@ -128,16 +128,16 @@ def _tied_and_below(ranks: Ranks, run: NDArray[np.bool_]) -> tuple[MaskArray, Ma
 
 
 def largest_expanded(algorithms: int) -> int:
-    """The largest tie whose subsets are listed, where so many algorithms are ranked at a timepoint.
+    """Size of the largest tie whose subsets are listed, given the number of algorithms ranked at a timepoint.
 
-    Up to 12 algorithms have 4,095 subsets altogether, however many ties there are. Among more, each tie of more than 8
-    has more subsets than are worth listing.
+    Up to 12 algorithms have at most 4,095 subsets, however many ties there are. Among more, each tie of more than 8 has
+    more subsets than are worth listing.
     """
     return _FEW_ALGORITHMS if algorithms <= _FEW_ALGORITHMS else _SMALL_TIE
 
 
 def _expand_ties(ties: Columns, algorithms: int) -> tuple[MaskArray, FloatArray]:
-    """The choice sets that ties stand for, single algorithms and repetitions included, and the count of each."""
+    """The choice sets that ties stand for, including single algorithms and repetitions, and the count of each."""
     tied, below, amounts = ties
     sets: list[MaskArray] = [empty_sets((0,), algorithms)]
     weights: list[FloatArray] = [np.empty(0)]
@@ -152,7 +152,7 @@ def _expand_ties(ties: Columns, algorithms: int) -> tuple[MaskArray, FloatArray]
 
 
 def _all_subsets(tied: MaskArray, k: int, algorithms: int) -> tuple[MaskArray, FloatArray]:
-    """(m, 2^k − 1) the non-empty subsets of sets of size k, and (2^k − 1,) the weight 1/C(k, size) of each."""
+    """(m, 2^k − 1) non-empty subsets of sets of size k, and (2^k − 1,) weights 1/C(k, size)."""
     subsets = empty_sets((len(tied), 1), algorithms)
     single = alone(algorithms)
     for member in np.nonzero(members_of(tied, algorithms))[1].reshape(len(tied), k).T:

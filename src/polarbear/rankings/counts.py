@@ -28,26 +28,26 @@ from polarbear.records import FloatArray, IntArray
 
 _TINY = np.finfo(np.float64).tiny
 Ties = tuple[MaskArray, MaskArray, FloatArray]
-"""Sets of tied algorithms, the sets ranked below them, and how often each of these ties occurred."""
+"""Sets of tied algorithms, the sets ranked below them, and how often each tie occurred."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LargeTies:
-    """Ties of so many algorithms that their choice sets are not listed, at each timepoint.
+    """Ties of too many algorithms for their choice sets to be listed, at each timepoint.
 
-    A tie stands for all orders of the tied, equally. It adds to the log-likelihood Σ log θ_i − F, where the sum is over
-    the tied, and F is the mean over all orders of the logarithms of the sums chosen from (see
-    `polarbear.rankings.tie_integral`).
+    A tie stands for all orders of the tied algorithms with equal weight. It adds Σ log θ_i − F to the log-likelihood,
+    where the sum is over the tied, and F is the mean over all orders of the sum of the logarithms of the sums chosen
+    from (see `polarbear.rankings.tie_integral`).
 
     Attributes:
-        tied: (M,) sets as those of `ChoiceCounts`, the tied algorithms.
-        below: (M,) sets, the algorithms ranked below the tie.
-        amounts: (M,) float64, how often the tie occurred.
-        offsets: (T + 1,) int64, where each timepoint's ties begin. Within a timepoint they are distinct, in increasing
-            order of `tied`, and of `below` where that is equal.
+        tied: (M,) sets of the tied algorithms, encoded as in `ChoiceCounts`.
+        below: (M,) sets of the algorithms ranked below each tie.
+        amounts: (M,) float64, how often each tie occurred.
+        offsets: (T + 1,) int64, index of each timepoint's first tie. Within a timepoint ties are distinct, in
+            increasing order of `tied`, then of `below`.
 
     Raises:
-        ValueError: If the shapes do not fit together, a tie has fewer than two members, or one is also below.
+        ValueError: If the shapes do not match, a tie has fewer than two members, or one is also below.
     """
 
     tied: MaskArray
@@ -99,7 +99,7 @@ class LargeTies:
         return LargeTies(resized(self.tied, algorithms), resized(self.below, algorithms), self.amounts, self.offsets)
 
     def merged(self, other: LargeTies) -> LargeTies:
-        """These ties and others at the same timepoints."""
+        """The union of these ties and others at the same timepoints."""
         parts = (_merged(self.at(t), other.at(t)) for t in range(self.timepoints))
         return LargeTies(*by_timepoint((self.tied[:0], self.below[:0], self.amounts[:0]), parts))
 
@@ -113,21 +113,21 @@ class ChoiceCounts:
         Σ_i wins[t, i] · log θ_i  −  Σ_s counts[s] · log Σ_{j in sets[s]} θ_j,    s = offsets[t] … offsets[t + 1] − 1,
 
     plus the terms of `ties`. Choices from a single algorithm say nothing and are left out of both sums, so at each
-    timepoint the wins add up to the counts. Small ties make both fractional; large ones are kept apart from both.
+    timepoint the wins add up to the counts. Small ties make both fractional; large ties enter neither.
 
     Attributes:
         wins: (T, n) float64, how often each algorithm was chosen from others.
         sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. For more than
-            64 algorithms they are (S, ⌈n / 64⌉), with bit i mod 64 of word ⌊i / 64⌋ for algorithm i. Within a timepoint
-            they increase strictly, the last word counting most.
+            64 algorithms the shape is (S, ⌈n / 64⌉), with bit i mod 64 of word ⌊i / 64⌋ for algorithm i. Within a
+            timepoint sets increase strictly, with the last word most significant.
         counts: (S,) float64, how often each set was chosen from.
-        offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
+        offsets: (T + 1,) int64, index of each timepoint's first set in `sets`.
         rankings: (T,) int64, number of rankings with at least two algorithms.
-        ties: Ties of so many algorithms that their choice sets are not listed; default none.
-        instances: The rankings that were counted; None if they are unknown. Equality ignores it.
+        ties: Ties of too many algorithms for their choice sets to be listed; none by default.
+        instances: The rankings that were counted; None if unknown. Equality ignores it.
 
     Raises:
-        ValueError: If the shapes do not fit together, or there are no algorithms or more than 32,767.
+        ValueError: If the shapes do not match, or there are no algorithms or more than 32,767.
     """
 
     wins: FloatArray
@@ -190,7 +190,7 @@ class ChoiceCounts:
 
     @classmethod
     def none(cls, timepoints: int, algorithms: int) -> ChoiceCounts:
-        """The counts of no ranking at all."""
+        """The counts of no rankings."""
         return cls(
             wins=np.zeros((timepoints, algorithms)),
             sets=empty_sets((0,), algorithms),
@@ -207,7 +207,7 @@ class ChoiceCounts:
     def at(self, timepoint: int) -> tuple[FloatArray, MaskArray, FloatArray]:
         """Wins (n,), choice sets (s,) and their counts (s,) at one timepoint, given by its index.
 
-        Ties that are not listed as choice sets are found by `ties.at`.
+        `ties.at` gives the ties that are not listed as choice sets.
         """
         here = slice(self.offsets[timepoint], self.offsets[timepoint + 1])
         return self.wins[timepoint], self.sets[here], self.counts[here]
@@ -217,7 +217,7 @@ class ChoiceCounts:
         return membership(self.sets, self.algorithms)
 
     def select(self, timepoints: slice | ArrayLike) -> ChoiceCounts:
-        """The counts at some timepoints: a slice, indices, or one truth value per timepoint."""
+        """The counts at some timepoints, given by a slice, indices, or a boolean mask."""
         chosen = np.arange(self.timepoints)[timepoints if isinstance(timepoints, slice) else _indices(timepoints)]
         entries, offsets = chosen_entries(self.offsets, chosen)
         return ChoiceCounts(
@@ -231,10 +231,10 @@ class ChoiceCounts:
         )
 
     def padded(self, algorithms: int) -> ChoiceCounts:
-        """The same counts with algorithms added at the end that were never run.
+        """The same counts, with algorithms that were never run added at the end.
 
         Args:
-            algorithms: Number of algorithms afterwards.
+            algorithms: Number of algorithms in the result.
 
         Raises:
             ValueError: If that is fewer than now, or more than 32,767.
@@ -252,7 +252,7 @@ class ChoiceCounts:
         )
 
     def merged(self, other: ChoiceCounts) -> ChoiceCounts:
-        """These counts and those of further rankings of the same algorithms at the same timepoints.
+        """The sum of these counts and those of further rankings of the same algorithms at the same timepoints.
 
         Raises:
             ValueError: If the numbers of timepoints or algorithms differ.
@@ -280,7 +280,7 @@ class ChoiceCounts:
             theta: (..., T, n) positive ratings; their scale does not matter.
 
         Returns:
-            (..., T) float64.
+            (..., T) float64 log-likelihood.
 
         Raises:
             ValueError: If the last two axes are not (T, n).
@@ -296,7 +296,7 @@ class ChoiceCounts:
         return result
 
     def scores(self, theta: ArrayLike) -> FloatArray:
-        """(T, n) derivatives of the log-likelihood at each timepoint by the log-ratings, at ratings (n,)."""
+        """(T, n) gradient of the log-likelihood at each timepoint in the log-ratings, at ratings `theta` (n,)."""
         ratings = np.asarray(theta, dtype=np.float64)
         members = self.membership()
         rates = self.counts / (members @ ratings)
@@ -315,7 +315,7 @@ class ChoiceCounts:
 
 
 def _log_likelihood_of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
-    """(...,) what ties add to the log-likelihood of ratings (..., n)."""
+    """(...,) contribution of ties to the log-likelihood of ratings (..., n)."""
     algorithms = ratings.shape[-1]
     columns = ratings.reshape(-1, algorithms).T
     total = np.zeros(columns.shape[1])
@@ -327,7 +327,7 @@ def _log_likelihood_of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
 
 
 def _merged(first: Columns, second: Columns) -> Columns:
-    """The entries of both at one timepoint, equal ones summed."""
+    """The entries of both at one timepoint, with equal sets summed."""
     return summed(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""The likelihood of each instance's ranking by itself, each distinct ranking computed once."""
+"""The likelihood of each instance's ranking, computed once for each distinct ranking."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _TIED_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRankings:
-    """The rankings of P instances at T timepoints, each distinct one kept once.
+    """The distinct rankings of P instances at T timepoints.
 
     Attributes:
         index: (P, T) index of the distinct ranking, those without ties first; −1 where fewer than two algorithms are
             ranked.
         chosen: (L, n) 1 for each algorithm that is chosen from others in a ranking without ties, else 0.
-        sets: (L, n − 1) the sets that the best, the second, … are chosen from, padded by empty sets. For more than 64
-            algorithms there are none.
-        order: (L, n) for more than 64, the algorithms from the last to the best, after n for each that was not run.
-        tied: The rankings with ties, one to a timepoint.
+        sets: (L, n − 1) sets that the best, the second, … are chosen from, padded by empty sets; empty for more than 64
+            algorithms.
+        order: (L, n) for more than 64 algorithms, these from the last to the best, after n for each that was not run.
+        tied: The rankings with ties, one per timepoint.
     """
 
     index: NDArray[np.intp]
@@ -39,7 +39,7 @@ class DistinctRankings:
 
     @classmethod
     def of(cls, rankings: Rankings) -> DistinctRankings:
-        """The distinct rankings among those of some instances."""
+        """Collect the distinct rankings."""
         count, timepoints, n = rankings.ranks.shape
         distinct, inverse = _distinct_rows(rankings.ranks.reshape(-1, n))
         run = distinct >= 0
@@ -69,11 +69,12 @@ class DistinctRankings:
         """The log-likelihood of the rankings at one timepoint; for a tie, its mean over all orders.
 
         Args:
-            timepoint: Its index.
+            timepoint: Index of the timepoint.
             log_theta: (D, n) log-ratings whose ratings sum to 1.
 
         Returns:
-            (U, D) for each distinct ranking there, and (P,) which of them each instance has, −1 where none.
+            (U, D) log-likelihood of each distinct ranking there, and (P,) index of each instance's ranking among them,
+            −1 where there is none.
         """
         strict, tied, which = self._at(timepoint)
         likelihood = np.empty((strict.size + tied.size, len(log_theta)))
@@ -102,10 +103,10 @@ class DistinctRankings:
         return likelihood, which
 
     def scores(self, timepoint: int, theta: FloatArray) -> FloatArray:
-        """(P, n) gradient of each instance's log-likelihood by the log-ratings; 0 where there is no ranking.
+        """(P, n) gradient of each instance's log-likelihood in the log-ratings; 0 where there is no ranking.
 
         Args:
-            timepoint: Its index.
+            timepoint: Index of the timepoint.
             theta: (n,) ratings.
         """
         strict, tied, which = self._at(timepoint)
@@ -114,7 +115,7 @@ class DistinctRankings:
         return np.concatenate([self.chosen[strict] - expected, self.tied.select(tied).scores(theta), none])[which]
 
     def _expected_by_sets(self, rows: NDArray[np.intp], theta: FloatArray) -> FloatArray:
-        """(R, n) how often each algorithm would be chosen in rankings without ties."""
+        """(R, n) expected number of times each algorithm is chosen in rankings without ties."""
         members = membership(self.sets[rows].reshape(-1), theta.size)
         sums = members @ theta
         rates = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
@@ -130,7 +131,7 @@ class DistinctRankings:
         return expected[:, :-1] * theta
 
     def _behind(self, row: np.intp, theta: FloatArray) -> FloatArray:
-        """(D, n) the sum of the ratings (D, n) of each algorithm and all behind it, from the last to the best."""
+        """(D, n) sums of the ratings (D, n) of each algorithm and all behind it, from the last to the best."""
         return np.cumsum(np.pad(theta, ((0, 0), (0, 1)))[:, self.order[row]], axis=1)
 
     def _chosen_in_order(self, row: np.intp) -> FloatArray:
@@ -138,7 +139,7 @@ class DistinctRankings:
         return np.append(self.chosen[row], 0.0)[self.order[row]]
 
     def _at(self, timepoint: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """The distinct rankings at a timepoint, without and with ties, and (P,) which of them each instance has."""
+        """The distinct rankings at a timepoint, without and with ties, and (P,) index of each instance's among them."""
         rankings, inverse = np.unique(self.index[:, timepoint], return_inverse=True)
         unranked = int(rankings.size > 0 and rankings[0] < 0)
         rankings = rankings[unranked:]
@@ -147,7 +148,7 @@ class DistinctRankings:
 
 
 def _distinct_rows(ranks: Ranks) -> tuple[Ranks, NDArray[np.intp]]:
-    """The distinct rows, and which of them each row is."""
+    """The distinct rows, and the index of each row among them."""
     n = ranks.shape[1]
     if n <= 8:  # rows as numbers of eight bytes: sorted many times faster
         words = np.zeros((len(ranks), 8), np.int8)
@@ -166,7 +167,7 @@ def _last_to_best(ranks: Ranks) -> NDArray[np.intp]:
 
 
 def _choice_sets(ranks: Ranks, depth: NDArray[np.intp]) -> MaskArray:
-    """(L, n − 1) the sets that the best, the second, … are chosen from, in rankings (L, n) down to `depth`."""
+    """(L, n − 1) sets that the best, the second, … are chosen from, in rankings (L, n) down to `depth`."""
     sets = np.zeros((len(ranks), ranks.shape[1] - 1), np.uint64)
     for rank in range(sets.shape[1]):
         sets[:, rank] = packed((ranks >= rank) & (rank < depth)[:, np.newaxis])

@@ -1,7 +1,7 @@
 """Sets of algorithms as bits of 64-bit words, and arrays that hold the entries of several timepoints.
 
-Up to 64 algorithms a set is one word, so that sets of any shape are an array of that shape. Beyond, each set is a row
-of words along one more axis, the first 64 algorithms in the first word.
+With up to 64 algorithms a set is one word, so that sets of any shape are an array of that shape. With more, each set is
+a row of words along one more axis, with the first 64 algorithms in the first word.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from polarbear.records import FloatArray, IntArray
 
 MaskArray = NDArray[np.uint64]
 Columns = tuple[NDArray[Any], ...]
-"""One or two columns of sets (s,), and as the last column their amounts (s,)."""
+"""One or two columns of sets (s,), followed by a column of their amounts (s,)."""
 BITS = 64
-"""Number of algorithms a word has room for."""
+"""Number of algorithms per word."""
 MOST_ALGORITHMS = 32_767
-"""Ranks are stored in 16 bits, whose largest number marks algorithms in an unknown order."""
+"""Maximum number of algorithms: ranks have 16 bits, and the largest number marks algorithms in an unknown order."""
 
 
 def check_algorithms(algorithms: int) -> None:
-    """Raise a ValueError unless so many algorithms can be ranked."""
+    """Raise a ValueError unless this number of algorithms can be ranked."""
     if not 1 <= algorithms <= MOST_ALGORITHMS:
         raise ValueError(f"there are {algorithms} algorithms; rankings are kept of 1 to {MOST_ALGORITHMS:,}")
 
 
 def empty_sets(shape: tuple[int, ...], algorithms: int) -> MaskArray:
-    """Sets without any member."""
+    """An array of empty sets."""
     return np.zeros(shape if algorithms <= BITS else (*shape, -(-algorithms // BITS)), np.uint64)
 
 
 def as_words(sets: MaskArray, dimensions: int = 1) -> MaskArray:
-    """The same sets, an array of so many dimensions, with an axis of words."""
+    """The same sets, with an axis of words after the given number of dimensions."""
     return sets[..., np.newaxis] if sets.ndim == dimensions else sets
 
 
@@ -49,13 +49,13 @@ def packed(members: NDArray[np.bool_]) -> MaskArray:
 
 @cache
 def alone(algorithms: int) -> MaskArray:
-    """(n,) for each algorithm the set of it alone."""
+    """(n,) the set of each algorithm alone."""
     return packed(np.eye(algorithms, dtype=np.bool_))
 
 
 @cache
 def earlier(algorithms: int) -> MaskArray:
-    """(n,) for each algorithm the set of those before it."""
+    """(n,) the set of the algorithms before each one."""
     return packed(np.tri(algorithms, k=-1, dtype=np.bool_))
 
 
@@ -71,7 +71,7 @@ def members_of(sets: MaskArray, algorithms: int) -> NDArray[np.bool_]:
 
 
 def set_sizes(sets: MaskArray, dimensions: int = 1) -> NDArray[np.integer[Any]]:
-    """The number of members of each of the `sets`, an array whose leading axes have so many `dimensions`."""
+    """Number of members of each of the `sets`, an array with `dimensions` axes apart from that of words."""
     sizes = np.bitwise_count(sets)
     return sizes if sets.ndim == dimensions else sizes.sum(axis=-1)
 
@@ -85,9 +85,9 @@ def resized(sets: MaskArray, algorithms: int) -> MaskArray:
 
 
 def summed(*columns: NDArray[Any]) -> Columns:
-    """Columns of the distinct sets, in increasing order, and the sum of their amounts.
+    """Columns of the distinct sets, in increasing order, and the sums of their amounts.
 
-    The first column is compared first, and its last word first of all.
+    Sets are compared by the first column first, and within it by the last word first.
     """
     *sets, amounts = columns
     if not amounts.size:
@@ -104,14 +104,14 @@ def summed(*columns: NDArray[Any]) -> Columns:
 
 
 def by_timepoint(empty: Columns, parts: Iterable[Columns]) -> list[NDArray[Any]]:
-    """The columns of entries, one timepoint after another, and (T + 1,) the offsets at which timepoints begin."""
+    """The columns of entries, one timepoint after another, and (T + 1,) offsets of the timepoints."""
     all_parts = [empty, *parts]
     columns = [np.concatenate(column) for column in zip(*all_parts, strict=True)]
     return [*columns, np.cumsum([len(part[0]) for part in all_parts])]
 
 
 def chosen_entries(offsets: IntArray, timepoints: IntArray) -> tuple[IntArray, IntArray]:
-    """The indices of the entries of some timepoints, in their order, and the offsets of the result."""
+    """Indices of the entries of some timepoints, in their order, and the offsets of the result."""
     sizes = np.diff(offsets)[timepoints]
     chosen = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
     return np.arange(int(chosen[-1])) + np.repeat(offsets[timepoints] - chosen[:-1], sizes), chosen

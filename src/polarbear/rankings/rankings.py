@@ -1,4 +1,4 @@
-"""Rankings that know their instance: who was how good where, before anything is counted or averaged."""
+"""Rankings instance by instance, before anything is counted or averaged."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Tail = Literal["tied", "unordered"]
 class Rankings:
     """The rankings of n algorithms on P instances at T timepoints.
 
-    Whatever needs whole instances starts here, such as resampling, leave-one-out and win rates; `count_choices` adds
-    the instances up. An instance is known by its position, which is the same in all fields.
+    They serve all methods that need whole instances, such as resampling, leave-one-out and win rates; `count_choices`
+    sums over the instances. An instance is identified by its position, which is the same in all fields.
 
     Attributes:
-        ranks: (P, T, n) int8, or int16 for more than 64 algorithms: how many algorithms are better; `NOT_RUN`, or
+        ranks: (P, T, n) int8, or int16 for more than 64 algorithms: number of better algorithms; `NOT_RUN`, or
             `unordered` for those that come after all others in an unknown order.
-        weights: (P,) float64, how much each instance counts.
-        groups: (P,) int64, the group of each instance, numbered from 0. Groups are the unit that is resampled: they
-            are independent of each other, and instances within one need not be.
-        times: (T,) float64, the timepoints.
-        instances: P names; several instances may share one, such as repetitions on the same problem.
-        algorithms: n names.
+        weights: (P,) float64, weight of each instance.
+        groups: (P,) int64, group of each instance, numbered from 0. Groups are the resampling units: they are
+            independent of each other, while instances within a group need not be.
+        times: (T,) float64, timepoints.
+        instances: The P instances' names; several may share one, such as repetitions on the same problem.
+        algorithms: The n algorithms' names.
 
     Raises:
-        ValueError: If the shapes do not fit together, or there are no algorithms or more than 32,767.
+        ValueError: If the shapes do not match, or there are no algorithms or more than 32,767.
     """
 
     ranks: Ranks
@@ -80,21 +80,21 @@ class Rankings:
 
         Args:
             values: (P, T, n) best value found by each algorithm on each instance by each timepoint; lower is better.
-                NaN: not run, or unknown; the others are ranked without it. +inf: nothing found yet, or known only to
-                come after all others; see `tail`.
-            times: (T,) the timepoints; default 0, 1, ….
-            instances: The P instances' names; default "instance 0", ….
-            algorithms: The n algorithms' names; default "algorithm 0", ….
-            precision: Values are tied when they agree after rounding to multiples of this; None: when they are equal.
-            target: Values at or below it are tied: a number, or (P,) one per instance (NaN: none).
-            weights: (P,) how much each instance counts; default 1 each. Instances of weight 0 are left out.
-            groups: (P,) labels of groups of instances, such as the functions of a suite, where only groups are
-                independent of each other; by default each instance is a group. It matters to resampling, such as by
+                NaN means not run, or unknown; the others are ranked without it. +inf means nothing found yet, or known
+                only to come after all others; see `tail`.
+            times: (T,) timepoints; by default 0, 1, ….
+            instances: The P instances' names; by default "instance 0", ….
+            algorithms: The n algorithms' names; by default "algorithm 0", ….
+            precision: Values are tied if they agree after rounding to multiples of this; None if only equal values are.
+            target: Values at or below it are tied: a number, or (P,) one per instance (NaN for none).
+            weights: (P,) weight of each instance, 1 by default. Instances of weight 0 are left out.
+            groups: (P,) labels of groups of instances, such as the functions of a suite, if only groups are independent
+                of each other; by default each instance is a group. Groups matter for resampling, as in
                 `polarbear.inference.InstanceBootstrap`.
-            tail: What +inf says, apart from coming after all others. "tied": those algorithms are equally good, and
-                count as all their orders equally. "unordered": their order was not observed. If only the top m of a
-                ranking are known, set the others to +inf and unordered; the likelihood is then that of the first m
-                choices (eq. 6 of Wurth et al. 2026).
+            tail: What is known of algorithms at +inf, apart from coming after all others. "tied": they are equally
+                good, and count as all their orders with equal weight. "unordered": their order was not observed. If
+                only the top m of a ranking are known, set the others to +inf and unordered; the likelihood is then that
+                of the first m choices (eq. 6 of Wurth et al. 2026).
 
         Raises:
             ValueError: If `values` is not three-dimensional, there are no algorithms or more than 32,767, or another
@@ -125,7 +125,7 @@ class Rankings:
 
     @classmethod
     def of_ranks(cls, ranks: Ranks) -> Rankings:
-        """Ranks (P, T, n) of instances, timepoints and algorithms without names, all counting the same."""
+        """Rankings from ranks (P, T, n), without names and with equal weights."""
         return cls(
             ranks,
             weights=np.ones(len(ranks)),
@@ -148,14 +148,15 @@ class Rankings:
         """Rank recorded runs; runs with the same instance and seed are compared with each other.
 
         Args:
-            runs: The runs. Where one is missing, the algorithm counts as not run.
-            times: (T,) the timepoints.
-            axis: What they are counted in.
+            runs: The runs. If one is missing, the algorithm counts as not run.
+            times: (T,) timepoints.
+            axis: The unit of the timepoints.
             precision: As in `of`.
-            groups: From a run to the label of its instance's group, such as ``lambda run: run.problem.function``.
+            groups: Function from a run to the label of its instance's group, such as
+                ``lambda run: run.problem.function``.
 
         Raises:
-            ValueError: If two runs have the same key, there are none, or as in `of`.
+            ValueError: If two runs have the same key, there are none, or for the same reasons as in `of`.
         """
         by_key: dict[tuple[tuple[str, int], str], Run] = {}
         for run in runs:
@@ -188,7 +189,7 @@ class Rankings:
 
     @property
     def units(self) -> int:
-        """Number of groups G, those included of which every instance has weight 0."""
+        """Number of groups G, including groups whose instances all have weight 0."""
         return int(self.groups.max(initial=-1)) + 1
 
     @property
@@ -197,14 +198,14 @@ class Rankings:
         return np.count_nonzero(self.ranks != NOT_RUN, axis=2)
 
     def values(self) -> FloatArray:
-        """(P, T, n) values that are ranked like this: the ranks, NaN where not run, +inf where unordered."""
+        """(P, T, n) values with these rankings: the ranks, NaN where not run, +inf where unordered."""
         values = self.ranks.astype(np.float64)
         values[self.ranks == NOT_RUN] = np.nan
         values[self.ranks == self.unordered] = np.inf
         return values
 
     def group_sums(self, values: FloatArray) -> FloatArray:
-        """(G, k) weighted sums over each group of the instances' values (P, k)."""
+        """(G, k) weighted sums of the instances' values (P, k) over each group."""
         weighted = values * self.weights[:, np.newaxis]
         if np.array_equal(self.groups, np.arange(self.groups.size)):
             return weighted
@@ -213,7 +214,7 @@ class Rankings:
         return sums
 
     def among(self, instances: ArrayLike) -> Rankings:
-        """The rankings on some instances, given by indices or one truth value each; groups are numbered anew."""
+        """The rankings on some instances, given by indices or a boolean mask; groups are renumbered."""
         chosen: IntArray = np.arange(len(self.ranks))[np.asarray(instances)]
         return replace(
             self,
@@ -228,7 +229,7 @@ class Rankings:
         return replace(self, ranks=self.ranks[:, timepoints], times=self.times[timepoints])
 
     def padded(self, algorithms: int) -> Rankings:
-        """The same rankings with algorithms added at the end that were never run."""
+        """The same rankings, with algorithms that were never run added at the end."""
         ranks = np.full((*self.ranks.shape[:2], algorithms), NOT_RUN, _rank_type(algorithms))
         ranks[:, :, : self.ranks.shape[2]] = self.ranks
         ranks[ranks == self.unordered] = np.iinfo(ranks.dtype).max
@@ -236,7 +237,7 @@ class Rankings:
         return replace(self, ranks=ranks, algorithms=(*self.algorithms, *added))
 
     def merged(self, other: Rankings) -> Rankings:
-        """These rankings and those on further instances, whose groups are others; times and names are these."""
+        """These rankings and those on further instances, in other groups; times and names are those of these."""
         return replace(
             self,
             ranks=np.concatenate([self.ranks, other.ranks]),
@@ -247,7 +248,7 @@ class Rankings:
 
 
 def best_so_far(run: Run, times: ArrayLike, axis: Axis) -> FloatArray:
-    """(T,) the best value of a run by each time; those that reach its target are equal to it."""
+    """(T,) best value of a run by each time; values beyond its target equal the target."""
     values = run.trajectory.value_at(times, axis)
     return values if run.target is None else np.maximum(values, run.target)
 
@@ -257,21 +258,21 @@ def virtual_algorithm(
 ) -> FloatArray:
     """Replace the members of a portfolio by the portfolio as one algorithm (Wurth et al. 2026, section 3).
 
-    When the user takes the best solution any member finds, the rating of a portfolio is the sum of its members'
-    (eq. 8), and `polarbear.select.best` needs only the posterior. A virtual algorithm serves outcomes that combine
-    otherwise, such as the hypervolume of the members' united fronts (eq. 9).
+    If the user takes the best solution found by any member, the rating of a portfolio is the sum of its members'
+    ratings (eq. 8), and `polarbear.select.best` needs only the posterior. A virtual algorithm serves outcomes that are
+    combined in other ways, such as the hypervolume of the members' united fronts (eq. 9).
 
-    The members are removed, since the portfolio's runs are theirs: it never does worse than they do on the same
-    instance, which no rating describes, and the ratings of all others would suffer.
+    The members are removed, since the portfolio's runs are theirs: it never does worse than its members on the same
+    instance, which no rating describes, and the ratings of all others would be distorted.
 
     Args:
-        values: (P, T, n) as for `choice_counts`: lower is better, NaN where not run.
-        members: Indices of the portfolio's members, each once: there is one run of each.
-        combine: Turns the members' values (P, T, k) into the portfolio's (P, T); default the best of them.
+        values: (P, T, n) values as for `choice_counts`: lower is better, NaN where not run.
+        members: Indices of the portfolio's members, each once, as there is one run of each.
+        combine: Function from the members' values (P, T, k) to the portfolio's (P, T); by default the best of them.
 
     Returns:
-        (P, T, n − k + 1): the values of all others, in their order, and the portfolio as the last algorithm. It is NaN
-        where a member's value is.
+        (P, T, n − k + 1) values of all others, in their order, and of the portfolio as the last algorithm, which are
+        NaN where a member's value is.
 
     Raises:
         ValueError: If there are no members, an index is out of range or repeated, or `combine` gives another shape.
@@ -323,7 +324,7 @@ def _rank_type(algorithms: int) -> type[np.signedinteger[Any]]:
 
 
 def _ranks(values: FloatArray) -> Ranks:
-    """(P, T, n) number of better values; NaN is better than none."""
+    """(P, T, n) number of better values, of which NaN is none."""
     ranks: Ranks = np.zeros(values.shape, _rank_type(values.shape[2]))
     if values.shape[2] <= BITS:
         for competitor in np.moveaxis(values, 2, 0):
@@ -365,7 +366,7 @@ def _tied_values(values: ArrayLike, precision: float | None, target: ArrayLike |
 
 
 def _shares(weights: ArrayLike | None, count: int) -> FloatArray:
-    """(P,) how much each instance counts."""
+    """(P,) checked weights of the instances."""
     share = np.ones(count) if weights is None else _one_each(weights, "weights", count).astype(np.float64)
     if not (np.isfinite(share).all() and (share >= 0).all()):
         raise ValueError("weights must be finite and not negative")

@@ -1,24 +1,24 @@
 """The mean log-likelihood over all orders of a tie, as an integral.
 
-In a random order of k tied items the m not yet chosen are a random subset A of the tied, each of size m equally likely.
-With b the sum of the ratings of everything ranked below and s_A that of A, the denominators of the choices add up to
+In a random order of k tied items, the m not yet chosen are a uniformly random subset A of size m. With b the sum of the
+ratings of everything ranked below and s_A that of A, the logarithms of the choices' denominators add up on average to
 
-    F(θ, b) = Σ_{m = 1 … k} E_{|A| = m} log(b + s_A)
+    F(θ, b) = Σ_{m = 1 … k} E_{|A| = m} log(b + s_A).
 
-on average. Two identities turn the sum over 2^k − 1 subsets into products of k factors:
+Two identities turn the sum over 2^k − 1 subsets into products of k factors:
 
 - log x = ∫₀^∞ (e^{−u} − e^{−ux}) du/u;
-- a subset that takes in each item with the same probability p, itself uniform on (0, 1), is of size m with probability
-  1 / (k + 1), and each subset of that size is as likely as any other. So the sum over m = 0 … k of the means
+- a subset that includes each item with the same probability p, itself uniform on (0, 1), has size m with probability
+  1 / (k + 1), and all subsets of that size are equally likely. So the sum over m = 0 … k of the means
   E_{|A| = m} e^{−u s_A} is (k + 1) ∫₀¹ Π_i (1 − p dᵢ) dp with dᵢ = 1 − e^{−uθᵢ}.
 
-The errors of both integrals are bounded whatever the ratings are:
+The errors of both integrals are bounded for any ratings:
 
 - The integrand is a polynomial in p of degree k whose roots are not below 1. With D = Σ dᵢ, its derivative of order 2N
   is at most k! / (k − 2N)! (D / k)^{2N}, which bounds the error of N Gauss–Legendre nodes.
-- In log u the integrand is analytic within π/2 of the real line. The trapezoidal rule with step h errs by no more than
-  4 |Γ(2πi/h)| for each logarithm, however large or small x is: by 1e-12 with h = ½ log 2. With this h the dᵢ at one
-  node are dᵢ + dᵢ (1 − dᵢ) at the next but one.
+- In log u the integrand is analytic within π/2 of the real line. The error of the trapezoidal rule with step h is at
+  most 4 |Γ(2πi/h)| for each logarithm, however large or small x is: 1e-12 with h = ½ log 2. With this h, dᵢ at one node
+  becomes dᵢ + dᵢ (1 − dᵢ) at the next but one.
 - The infinitely many nodes with u x ≤ 2 for all x are replaced by the six of the Gauss rule for their sum.
 """
 
@@ -41,7 +41,7 @@ _SMALL_NODES = 6
 _FADED = 25.0
 """Nodes end where e^{−ux} is below e^{−25} for the smallest x."""
 _LEAST = 1e-300
-"""Smaller sums of ratings count as this, so that the number of nodes is finite."""
+"""Smaller sums of ratings are raised to this, so that the number of nodes is finite."""
 _TOLERANCE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 15
 _ENTRIES_OF_ALL_NODES = 1 << 18
@@ -50,15 +50,15 @@ _ENTRIES_OF_ALL_NODES = 1 << 18
 class TieExpansion(NamedTuple):
     """F of C columns, and its derivatives by the logarithms of the ratings.
 
-    F grows by k log c when all ratings are multiplied by c. So the entries of each row of its Hessian add up to zero,
-    and those off the diagonal, none of them positive, say everything.
+    F grows by k log c when all ratings are multiplied by c. So each row of its Hessian sums to zero, and the
+    off-diagonal entries, none of which is positive, determine it.
 
     Attributes:
         value: (C,) F.
-        tied: (k, C) the derivatives by log θᵢ.
-        below: (C,) the derivative by log b.
-        pairs: (C, k, k) minus the second derivatives by log θᵢ and log θⱼ; the diagonal is undefined.
-        across: (C, k) minus the second derivatives by log θᵢ and log b.
+        tied: (k, C) derivatives by log θᵢ.
+        below: (C,) derivative by log b.
+        pairs: (C, k, k) negative second derivatives by log θᵢ and log θⱼ; the diagonal is undefined.
+        across: (C, k) negative second derivatives by log θᵢ and log b.
         within: (C,) b² Σ_m E (b + s_A)⁻², which two items below share in proportion to their parts of b.
     """
 
@@ -71,14 +71,14 @@ class TieExpansion(NamedTuple):
 
 
 class TieNodes(NamedTuple):
-    """Nodes (u, p) of both integrals together, for ratings whose sum with those below is at most 1.
+    """Nodes (u, p) of both integrals together, for ratings whose sum, including those below, is at most 1.
 
-    F is near a constant minus Σ weights · e^{−ub} (Π_i (1 − p dᵢ) − (1 − p)^k), where nothing is negative.
+    F is approximately a constant minus Σ weights · e^{−ub} (Π_i (1 − p dᵢ) − (1 − p)^k), where no factor is negative.
 
     Attributes:
-        u: (N,).
-        p: (N,).
-        weights: (N,).
+        u: (N,) nodes of the integral over u.
+        p: (N,) nodes of the integral over p.
+        weights: (N,) weights of the nodes.
         constant: The constant.
     """
 
@@ -89,7 +89,7 @@ class TieNodes(NamedTuple):
 
 
 def tie_nodes(size: int, smallest: float) -> TieNodes:
-    """The nodes for ties of `size` k where the smallest tied rating and those below add up to at least `smallest`.
+    """The nodes for ties of `size` k if the smallest tied rating and those below add up to at least `smallest`.
 
     A smaller `smallest` adds nodes of the same kind at the end.
     """
@@ -108,11 +108,11 @@ def _all_nodes(size: int, last: int) -> TieNodes:
 
 
 def tie_value(tied: FloatArray, below: FloatArray) -> FloatArray:
-    """F (C,).
+    """(C,) values of F.
 
     Args:
         tied: (k, C) ratings of the tied items.
-        below: (C,) sums of the ratings of those ranked below, on the same scale, whichever it is.
+        below: (C,) sums of the ratings of the items ranked below, on the same arbitrary scale.
     """
     value = np.empty(below.size)
     for chosen, part in _parts(tied, below):
@@ -188,13 +188,13 @@ class _Node:
     """One node u of the integral over log u.
 
     Attributes:
-        size: k.
+        size: Size k of the tie.
         u: The node.
-        weight: Its weight.
-        gone: (4 m, C) the dᵢ, filled up by zeros to a multiple of four.
+        weight: Weight of the node.
+        gone: (4 m, C) the dᵢ, padded by zeros to a multiple of four.
         faded: (C,) e^{−ub}.
         points: (N,) nodes p.
-        shares: (N,) their weights.
+        shares: (N,) weights of the nodes p.
         powers: (N, 5) powers of −p.
     """
 
@@ -212,7 +212,7 @@ class _Node:
         return self.faded * ((self.size + 1) * mean - 1.0)
 
     def fours(self) -> FloatArray:
-        """(N, m, C) the products of four factors 1 − p dᵢ, as polynomials in −p."""
+        """(N, m, C) products of four factors 1 − p dᵢ, as polynomials in −p."""
         first, second = self._halves()
         (sum_1, product_1), (sum_2, product_2) = _pair(*first), _pair(*second)
         terms = np.empty((5, *sum_1.shape))
@@ -227,7 +227,7 @@ class _Node:
         return (self.powers @ terms.reshape(5, -1)).reshape(-1, *sum_1.shape)
 
     def slope(self) -> tuple[FloatArray, FloatArray]:
-        """(C,) the mean product, and (4 m, C) minus its derivatives by the dᵢ."""
+        """(C,) mean product, and (4 m, C) its negative derivatives by the dᵢ."""
         fours = self.fours()
         product = np.multiply.reduce(fours, axis=1)
         product *= self.shares[:, np.newaxis]
@@ -257,11 +257,11 @@ class _Part:
     """Columns that share their nodes.
 
     Attributes:
-        size: k.
-        tied: (4 m, C) ratings of the tied, relative to the sum of all, filled up by zeros to a multiple of four.
-        below: (C,) the sum of those below, on the same scale.
+        size: Size k of the tie.
+        tied: (4 m, C) ratings of the tied items, relative to the sum of all, padded by zeros to a multiple of four.
+        below: (C,) sum of the ratings of the items below, on the same scale.
         last: Number of nodes of the trapezoidal rule.
-        constant: (C,) what the sum over nodes leaves out.
+        constant: (C,) the part that the sum over nodes leaves out.
     """
 
     size: int
@@ -271,7 +271,7 @@ class _Part:
     constant: FloatArray
 
     def nodes(self) -> Iterator[_Node]:
-        """All nodes in turn; the arrays of each are overwritten two nodes later."""
+        """Yield all nodes in turn; the arrays of each are overwritten two nodes later."""
         for u, weight in zip(*_small_nodes(), strict=True):
             yield self._node(u, weight, -np.expm1(-u * self.tied))
         even_and_odd = [-np.expm1(-_node_u(j) * self.tied) for j in (1, 2)]
@@ -287,12 +287,12 @@ class _Part:
 
 
 def _parts(tied: FloatArray, below: FloatArray, *, all_nodes: bool = False) -> Iterator[tuple[NDArray[np.intp], _Part]]:
-    """Columns with about the same range of ratings, and their indices, as many as the processor's cache can hold.
+    """Yield columns with about the same range of ratings, as many as fit into the cache, with their indices.
 
     Args:
-        tied: (k, C) ratings of the tied.
-        below: (C,) the sum of those below.
-        all_nodes: Whether the cache should hold the numbers of all nodes at once.
+        tied: (k, C) ratings of the tied items.
+        below: (C,) sums of the ratings of the items below.
+        all_nodes: Whether the numbers of all nodes should fit into the cache at once.
     """
     size, columns = tied.shape
     scale = tied.sum(axis=0) + below
@@ -316,7 +316,7 @@ def _node_u(j: int) -> float:
 
 
 def _last(smallest: FloatArray) -> IntArray:
-    """Number of nodes that the trapezoidal rule needs for these smallest sums."""
+    """Number of nodes that the trapezoidal rule needs, given the smallest sums."""
     return np.ceil(2 * np.log2(_FADED / _REACH / np.maximum(smallest, _LEAST))).astype(np.int64)
 
 

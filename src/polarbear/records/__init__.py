@@ -1,8 +1,8 @@
-"""The immutable values that every room shares: runs, their keys, trajectories and outcomes.
+"""Immutable values shared by all subpackages: runs, their keys, trajectories and outcomes.
 
-A run is recorded as its best-so-far trajectory: the improvements alone, each with the number of evaluations and
-the seconds it took (*g** of Wurth et al. 2026, section 2). Values are always to be minimized; a maximization
-problem enters with its sign flipped.
+A run is recorded as its best-so-far trajectory: only the improvements, each with the number of evaluations and the
+seconds it took (*g** of Wurth et al. 2026, section 2). Values are always minimized; a maximization problem enters with
+its sign flipped.
 """
 
 from polarbear.records.arrays import FloatArray, IntArray

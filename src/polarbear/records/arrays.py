@@ -21,7 +21,7 @@ def frozen_vector(array: ArrayLike, dtype: type[np.generic], name: str) -> NDArr
 
 
 def frozen_evaluations(array: ArrayLike) -> IntArray:
-    """A read-only copy of evaluations; ValueError unless they start from 1 or later and increase strictly."""
+    """A read-only copy of evaluation numbers; ValueError unless they start at 1 or later and increase strictly."""
     evaluations = frozen_vector(array, np.int64, "evaluations")
     require(evaluations[:1] >= 1, "evaluations", "starts below 1")
     require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
@@ -29,7 +29,7 @@ def frozen_evaluations(array: ArrayLike) -> IntArray:
 
 
 def frozen_points(array: ArrayLike) -> FloatArray:
-    """A read-only array of float64: itself if it is one, else a copy."""
+    """A read-only float64 array: the array itself if it is one, else a copy."""
     frozen = np.asarray(array, dtype=np.float64)
     if frozen.flags.writeable:
         frozen = frozen.copy()
@@ -38,6 +38,6 @@ def frozen_points(array: ArrayLike) -> FloatArray:
 
 
 def require(holds: NDArray[np.bool_], name: str, complaint: str) -> None:
-    """Raise a ValueError that names the array and the first entry where something does not hold."""
-    if np.count_nonzero(holds) < holds.size:  # much faster than `all` for a few
+    """Raise a ValueError that names the array and the first entry where a condition does not hold."""
+    if np.count_nonzero(holds) < holds.size:  # much faster than `all` for few entries
         raise ValueError(f"{name} {complaint} near entry {int(np.argmin(holds))}")

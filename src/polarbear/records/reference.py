@@ -10,24 +10,24 @@ from numpy.typing import ArrayLike
 from polarbear.records.arrays import FloatArray, IntArray
 
 _SAME = 1e-9
-"""Targets that differ by less of their size are the same: published tables print 16 digits of 10^(k/5)."""
+"""Relative difference below which targets are the same: published tables print 16 digits of 10^(k/5)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
     """The expected runtimes of a reference algorithm on one function in one dimension.
 
-    A portfolio such as best-2009 takes for each target the algorithm with the smallest expected runtime; it is
+    A portfolio such as best-2009 takes the algorithm with the smallest expected runtime for each target; it is
     artificial, since the choice uses the same data.
 
     Attributes:
-        targets: (k,) target precisions, or values of COCO's indicator of two objectives; strictly decreasing.
+        targets: (k,) target precisions, or values of COCO's bi-objective indicator; strictly decreasing.
         ert: (k,) expected runtimes, inf where no algorithm reached the target.
-        algorithms: (k,) whose data they are; empty where unknown or where the target was not reached.
-        successes: (k,) number of successful runs behind each; 0 where unknown.
-        runs: (k,) number of runs behind each; 0 where unknown.
-        name: The reference algorithm, such as ``"best2009-bbob"``; empty if it has no name.
-        suite: The suite; empty if not known.
+        algorithms: (k,) names of the algorithms the data are from; empty where unknown or the target was not reached.
+        successes: (k,) number of successful runs behind each expected runtime; 0 where unknown.
+        runs: (k,) number of runs behind each expected runtime; 0 where unknown.
+        name: Name of the reference algorithm, such as ``"best2009-bbob"``; empty if it has none.
+        suite: The suite; empty if unknown.
 
     Raises:
         ValueError: If the lengths differ, or targets do not decrease strictly.
@@ -49,7 +49,7 @@ class Reference:
             raise ValueError("the targets of a reference have to decrease strictly; sort them, easiest first")
 
     def rows(self, targets: ArrayLike) -> IntArray:
-        """The row of the easiest recorded target that is at least as difficult as each; -1 where there is none."""
+        """Row of the easiest recorded target that is at least as difficult as each of `targets`; -1 if none is."""
         wanted = np.asarray(targets, dtype=np.float64)
         rows = np.searchsorted(-self.targets, -(wanted + _SAME * np.abs(wanted)))
         return np.where(rows < len(self.targets), rows, -1)

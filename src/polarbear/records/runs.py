@@ -1,4 +1,4 @@
-"""A finished run and what is recorded of it."""
+"""Finished runs and their records."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ RECOMMENDATION = "recommendation"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameters:
-    """What an optimizer logged about itself while it ran, such as its step size.
+    """Parameters that an optimizer logged during a run, such as its step size.
 
     Attributes:
         evaluations: (m,) int64, strictly increasing: the evaluation at which each row was logged, from 1.
-        values: For each parameter's name its (m,) float64 values; NaN where it was not logged.
+        values: (m,) float64 values of each parameter, by name; NaN where it was not logged.
 
     Raises:
         ValueError: If the arrays break these rules; the message names the array.
@@ -57,8 +57,8 @@ class Samples:
     Attributes:
         evaluations: (m,) int64, strictly increasing: the evaluation of each point, from 1.
         points: (m, d) float64: the points, in the coordinates in which the problem is called.
-        values: (m,) float64: the recorded value of each, minimized; +inf for NaN. With several objectives the
-            indicator of all points until then.
+        values: (m,) float64: the recorded value of each point, minimized; +inf for NaN. With several objectives, the
+            indicator of all points so far.
 
     Raises:
         ValueError: If the arrays break these rules; the message names the array.
@@ -95,16 +95,16 @@ class Run:
     """One finished run.
 
     Attributes:
-        key: Which run.
-        trajectory: Its best-so-far values, and how it ended.
+        key: The run's key.
+        trajectory: The run's best-so-far values, and how it ended.
         target: The objective value at which the run counts as solved, or None. Values at or below it tie.
-        optimum: The lowest possible value, if it is known; values minus it are precisions.
-        parameters: What the optimizer logged about itself, if anything.
-        solution: (d,) the point of the best recorded value; with several objectives (k, d) the nondominated points, in
-            lexicographic order of their objectives. In the coordinates in which the problem is called. None if nothing
-            was found, or it is unknown.
+        optimum: The lowest possible value, if known; values minus it are precisions.
+        parameters: The parameters that the optimizer logged, if any.
+        solution: (d,) point of the best recorded value; with several objectives (k, d) nondominated points, in
+            lexicographic order of their objectives. Coordinates are those in which the problem is called. None if
+            nothing was found, or it is unknown.
         samples: Evaluated points, if a `Watch` recorded them and they were read.
-        identity: The suite, function, dimension and instance, where the instance's name does not contain them.
+        identity: The suite, function, dimension and instance, if the instance's name does not contain them.
 
     Raises:
         ValueError: If `solution` is neither a point nor a list of points.
@@ -148,14 +148,14 @@ class Run:
         return self.trajectory.outcome
 
     def recommended_at(self, times: ArrayLike) -> FloatArray:
-        """The value of the point that the optimizer would have returned at each time, without noise.
+        """The noiseless value of the point that the optimizer would have returned at each time.
 
         Args:
-            times: Any shape; evaluations.
+            times: Numbers of evaluations, of any shape.
 
         Returns:
-            Same shape as `times`: +inf before the first recommendation was logged, or where it was no point; afterwards
-            that of the last; NaN after the end of a run that was cut short.
+            Values of the last recommendation logged by each time, of the same shape as `times`: +inf before the first,
+            or if it was not a point; NaN after the end of a run that was cut short.
 
         Raises:
             ValueError: If the run's recommendations were not logged.
@@ -170,19 +170,19 @@ class Run:
 
 
 def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identity: Instance | None = None) -> Run:
-    """The record of a run that returned nothing, for reasons other than its optimizer.
+    """The record of a run that returned nothing, for reasons outside its optimizer.
 
     Its values are unknown at all times, and it enters no ranking.
 
     Args:
-        key: Which run.
+        key: The run's key.
         reason: `Reason.KILLED` or `Reason.TIMED_OUT`.
-        message: What happened, for people.
-        seconds: Wall-clock seconds it took, if known.
+        message: A description of what happened, for users.
+        seconds: Wall-clock seconds the run took, if known.
         identity: As in `Run`.
 
     Raises:
-        ValueError: For other reasons: a run that ended by itself has a trajectory, if an empty one.
+        ValueError: If the reason is another one: a run that ended by itself has a trajectory, even if an empty one.
     """
     if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
         raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
@@ -191,11 +191,11 @@ def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identi
 
 
 def tried_again(run: Run, killed: Iterable[str]) -> Run:
-    """A run whose message lists the earlier tries, which were killed.
+    """The run with a message that lists earlier attempts, which were killed.
 
     Args:
-        run: The run of the last try.
-        killed: The messages of the earlier ones, in order.
+        run: The run of the last attempt.
+        killed: Messages of the earlier attempts, in order.
     """
     messages = [run.outcome.message, *(f"an earlier try was killed: {message}" for message in killed)]
     outcome = replace(run.outcome, message="; ".join(filter(None, messages)))
@@ -203,7 +203,7 @@ def tried_again(run: Run, killed: Iterable[str]) -> Run:
 
 
 def without_samples(run: Run) -> Run:
-    """A run without the points that it evaluated, which may be very many."""
+    """The run without its evaluated points, of which there may be very many."""
     return run if run.samples is None else replace(run, samples=None)
 
 

@@ -1,4 +1,4 @@
-"""What budgets are counted in, and grids of timepoints."""
+"""Units of budgets, and grids of timepoints."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from polarbear.records.arrays import FloatArray
 
 Axis = Literal["evaluations", "seconds"]
-"""What budgets are counted in: objective evaluations, or wall-clock seconds since the run began."""
+"""Unit of budgets: objective evaluations, or wall-clock seconds since the start of the run."""
 AXES: tuple[Axis, ...] = get_args(Axis)
 
 
 def check_axis(axis: str) -> Axis:
-    """Return `axis` if it is one, else raise a ValueError that lists the axes."""
+    """Return `axis` if it is valid, else raise a ValueError that lists the axes."""
     if axis not in AXES:
         raise ValueError(f"axis is {axis!r}; budgets are counted in one of {', '.join(AXES)}")
     return axis
@@ -26,13 +26,13 @@ def log_times(first: float, last: float, count: int, axis: Axis = "evaluations")
     Evaluations are rounded to whole numbers and repeated ones dropped, so fewer than `count` may remain.
 
     Args:
-        first: The smallest, positive.
-        last: The largest.
-        count: How many, at least 2.
-        axis: "evaluations" or "seconds", which are not rounded.
+        first: The smallest timepoint, positive.
+        last: The largest timepoint.
+        count: Number of timepoints, at least 2.
+        axis: "evaluations", or "seconds", which are not rounded.
 
     Returns:
-        (at most count,) float64, strictly increasing.
+        At most `count` timepoints, float64, strictly increasing.
 
     Raises:
         ValueError: If not 0 < first < last, or count < 2.
@@ -43,7 +43,7 @@ def log_times(first: float, last: float, count: int, axis: Axis = "evaluations")
 
 
 def linear_times(first: float, last: float, count: int, axis: Axis = "evaluations") -> FloatArray:
-    """Timepoints spaced evenly from `first` to `last` inclusive; otherwise as `log_times`."""
+    """Timepoints spaced evenly from `first` to `last` inclusive; otherwise as `log_times`, but `first` may be 0."""
     if not 0 <= first < last < np.inf:
         raise ValueError(f"linear_times needs 0 <= first < last, got first={first!r} and last={last!r}")
     return _times(np.linspace, first, last, count, axis)

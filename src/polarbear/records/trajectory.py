@@ -18,7 +18,7 @@ class Reason(StrEnum):
     """Why a run ended."""
 
     BUDGET = "budget"
-    """It spent the evaluations or seconds it was given."""
+    """It used up its budget of evaluations or seconds."""
     TARGET = "target"
     """It reached the target value."""
     STOPPED = "stopped"
@@ -32,7 +32,7 @@ class Reason(StrEnum):
 
 
 CUT_SHORT = frozenset({Reason.BUDGET, Reason.TIMED_OUT, Reason.KILLED})
-"""Reasons that come from outside the optimizer: later values are unknown."""
+"""Reasons outside the optimizer, after which later values are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Outcome:
 
     Attributes:
         reason: Why it ended.
-        evaluations: Evaluations spent when it ended.
-        seconds: Wall-clock seconds since its start when it ended.
-        message: For people; the exception's text when the run failed.
-        traceback: The exception's traceback when the run failed.
-        invalid_evaluations: How many evaluations returned NaN; they counted as the worst value, +inf.
+        evaluations: Number of evaluations spent.
+        seconds: Wall-clock seconds from its start to its end.
+        message: A message for users; the exception's text if the run failed.
+        traceback: The exception's traceback if the run failed.
+        invalid_evaluations: Number of evaluations that returned NaN; they counted as the worst value, +inf.
     """
 
     reason: Reason
@@ -62,7 +62,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the run ended normally: it spent its budget, hit the target or returned by itself."""
+        """Whether the run ended normally: it used up its budget, hit the target or returned by itself."""
         return self.reason in {Reason.BUDGET, Reason.TARGET, Reason.STOPPED}
 
 
@@ -125,20 +125,20 @@ class Trajectory:
         sizes: IntArray,
         outcomes: Sequence[Outcome],
     ) -> list[Trajectory]:
-        """The trajectories of many runs, checked together, which takes a fraction of the time.
+        """Make the trajectories of many runs and check them together, which takes a fraction of the time.
 
         Args:
-            evaluations: The entries of all runs, one run after the other; so are `seconds` and `values`.
-            seconds: As for one trajectory.
-            values: As for one trajectory.
-            sizes: (runs,) how many entries each run has.
-            outcomes: (runs,) how each ended.
+            evaluations: Evaluations of all runs, one run after another.
+            seconds: Seconds of all runs, likewise.
+            values: Values of all runs, likewise.
+            sizes: (runs,) number of entries of each run.
+            outcomes: (runs,) outcome of each run.
 
         Returns:
             One trajectory for each run; their arrays are views of the arguments, which are made read-only.
 
         Raises:
-            ValueError: If one of them breaks the rules of a trajectory; the message names the array and the entry.
+            ValueError: If a trajectory breaks the rules; the message names the array and the entry.
         """
         arrays = [np.ascontiguousarray(array) for array in (evaluations, seconds, values)]
         for array in arrays:
@@ -150,7 +150,7 @@ class Trajectory:
             return [cls(*each) for each in zip(*parts, outcomes, strict=True)]  # raises an error that names the entry
         trajectories: list[Trajectory] = [object.__new__(cls) for _ in outcomes]
         for name, column in zip(cls.__slots__, (*parts, outcomes), strict=True):
-            put = cls.__dict__[name].__set__  # bypasses the check of a frozen class
+            put = cls.__dict__[name].__set__  # bypasses the immutability of a frozen class
             for trajectory, value in zip(trajectories, column, strict=True):
                 put(trajectory, value)
         return trajectories
@@ -163,23 +163,23 @@ class Trajectory:
 
     @property
     def best(self) -> float:
-        """The best value the run found, +inf if it found none."""
+        """The best value found by the run, +inf if none."""
         return float(self.values[-1]) if self.values.size else float("inf")
 
     def along(self, axis: Axis) -> NDArray[np.float64] | IntArray:
-        """The time of each improvement, (k,), in evaluations or seconds."""
+        """(k,) the time of each improvement, in evaluations or seconds."""
         return self.evaluations if check_axis(axis) == "evaluations" else self.seconds
 
     def value_at(self, times: ArrayLike, axis: Axis = "evaluations") -> FloatArray:
         """The best value found by each time.
 
         Args:
-            times: Any shape; evaluations or seconds since the run's start.
-            axis: What `times` are counted in.
+            times: Evaluations or seconds since the run's start, of any shape.
+            axis: The unit of `times`.
 
         Returns:
-            Same shape as `times`: +inf before the first improvement; the best-so-far value afterwards,
-            constant after the end of a run that ended by itself; NaN after the end of one that was cut short.
+            Values of the same shape as `times`: +inf before the first improvement, then the best value so far. It stays
+            constant after the end of a run that ended by itself, and is NaN after the end of one that was cut short.
         """
         at = np.asarray(times, dtype=np.float64)
         count = np.searchsorted(self.along(axis), at, side="right")
@@ -198,7 +198,7 @@ def _sound(arrays: Sequence[NDArray[Any]], sizes: IntArray, ends: IntArray, outc
     if not len(evaluations) == len(seconds) == len(values) == sizes.sum():
         return False
     begins = np.zeros(len(values) + 1, dtype=bool)
-    begins[ends - sizes] = True  # an empty run marks where the next one begins, or the end
+    begins[ends - sizes] = True  # an empty run marks the start of the next one, or the end
     first, within = begins[:-1], ~begins[1:-1]
     some = sizes > 0
     last = evaluations[ends[some] - 1]

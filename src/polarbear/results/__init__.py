@@ -1,4 +1,4 @@
-"""One call from optimizers to the answer, and the objects that answer."""
+"""Race optimizers in one call, and work with the results."""
 
 from polarbear.figures.race_figures import Plots
 from polarbear.results.frames import FRAMES

@@ -1,4 +1,4 @@
-"""Optimizers, problems and timepoints as people give them to `polarbear.race`."""
+"""Convert optimizers, problems and timepoints from the forms that `polarbear.race` accepts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TIMEPOINTS = 50
 
 
 def as_algorithms(given: Mapping[str, Algorithm] | Iterable[Algorithm]) -> dict[str, object] | list[object]:
-    """Optimizers, made from names and classes, in the form that `polarbear.Race` takes.
+    """Make optimizers from names and classes, in the form that `polarbear.Race` takes.
 
     Args:
         given: A list, or a mapping from names.
 
     Raises:
-        TypeError: If it is neither, or holds what is no optimizer, or a class that needs arguments.
-        ValueError: If a name is unknown; the closest one is told.
+        TypeError: If it is neither, or contains anything but optimizers, or a class that needs arguments.
+        ValueError: If a name is unknown; the message suggests the closest one.
     """
     if isinstance(given, Mapping):
         return {name: optimizers.as_optimizer(each) for name, each in cast(Mapping[str, Algorithm], given).items()}
@@ -39,16 +39,17 @@ def as_algorithms(given: Mapping[str, Algorithm] | Iterable[Algorithm]) -> dict[
 
 
 def as_problems(given: object, dimension: int | None) -> problems.Instances:
-    """A distribution of problem instances.
+    """Make a distribution of problem instances.
 
     Args:
-        given: The name of a suite, such as ``"ma-bbob"``; ``(function, lower, upper)``; or whatever
+        given: The name of a suite, such as ``"ma-bbob"``; ``(function, lower, upper)``; or anything else that
             `polarbear.problems.as_instances` takes.
         dimension: Number of variables, for names of suites and for functions with single numbers as bounds.
 
     Raises:
-        TypeError: If it is no problem.
-        ValueError: If the suite is unknown or has no such argument; if a dimension is given for what has its own.
+        TypeError: If `given` is not a problem.
+        ValueError: If the suite is unknown or has no such argument, or the dimension is given for a problem that has
+            its own.
     """
     chosen: dict[str, Any] = {} if dimension is None else {"dimension": whole_number(dimension, "dimension", 1)}
     if isinstance(given, str):
@@ -70,17 +71,17 @@ def as_problems(given: object, dimension: int | None) -> problems.Instances:
 
 
 def as_times(given: ArrayLike | Sequence[str], axis: Axis, dimension: int | None) -> FloatArray:
-    """Timepoints.
+    """Make timepoints.
 
     Args:
-        given: A pair ``(first, last)``, between which a grid of 50 timepoints is evenly spaced on a log scale; or the
-            timepoints themselves. Numbers may be multiples of the dimension, such as ``"100*d"``.
-        axis: What they are counted in.
+        given: A pair ``(first, last)``, for 50 timepoints evenly spaced on a log scale; or the timepoints themselves.
+            Numbers may be multiples of the dimension, such as ``"100*d"``.
+        axis: The unit of the timepoints.
         dimension: The problems' number of variables, if all have the same.
 
     Raises:
-        TypeError: If it is one number.
-        ValueError: If a text is no number.
+        TypeError: If `given` is a single number.
+        ValueError: If a text is not a number.
     """
     if isinstance(given, str) or not np.iterable(given):
         raise TypeError(f"times is {shortened(given)}; give (first, last), or a list of timepoints")
@@ -92,6 +93,6 @@ def as_times(given: ArrayLike | Sequence[str], axis: Axis, dimension: int | None
 
 
 def dimension_of(instances: problems.Instances) -> int | None:
-    """The number of variables of the first instance, if it tells."""
+    """Number of variables of the first instance; None if unknown."""
     dimension = getattr(instances[0], "dimension", None)
     return dimension if isinstance(dimension, int) else None

@@ -1,4 +1,4 @@
-"""What a report of a race shows, as data frames."""
+"""The content of a race's report as data frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _observed(result: RaceResult) -> Data:
-    """The best value that each algorithm had found on each instance at each timepoint."""
+    """The best value found by each algorithm on each instance by each timepoint."""
     times, names = result.posterior.times, result.names
     return Data.of(
         "observed",
@@ -49,7 +49,7 @@ FRAMES = tuple(_TABLES)
 
 
 def frame_of(result: RaceResult, name: str) -> pl.DataFrame:
-    """The data frame of a name; ValueError if there is none of that name, or the race knows nothing yet."""
+    """The named data frame; ValueError if there is none, or the race has not completed a round."""
     if name not in _TABLES:
         raise ValueError(f"there is no data frame {name!r};{did_you_mean(name, FRAMES)}")
     if not result.begun:

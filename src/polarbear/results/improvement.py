@@ -1,4 +1,4 @@
-"""Whether a new optimizer is better than the old one, for the tests of whoever develops it."""
+"""Test whether a new optimizer is better than an old one, for the test suites of optimizers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from polarbear.validation import real_number, whole_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Improvement:
-    """Whether a new optimizer is better than the old one; true or false where a condition is asked for.
+    """Whether a new optimizer is better than an old one; its truth value is the answer.
 
     Attributes:
-        probability: The posterior probability that the new one's value under the preference is the higher (eq. 33 of
+        probability: Posterior probability that the new optimizer has the higher value under the preference (eq. 33 of
             Wurth et al. 2026).
-        required: The probability that was asked for.
+        required: The probability required.
         preference: The preference over budgets, in words.
-        result: The race of "new" and "old".
+        result: The race of "new" against "old".
     """
 
     probability: float
@@ -59,29 +59,29 @@ def improves(
     dimension: int | None = None,
     **options: Unpack[RaceOptions],
 ) -> Improvement:
-    """Whether a new optimizer is better than the old one, with enough probability.
+    """Test whether a new optimizer is better than an old one with the required probability.
 
-    Both race until every timepoint is decided, or as many instances are used as allowed. Equal arguments and
-    optimizers give the same answer, so that a test that passes does so again.
+    Both race until every timepoint is decided, or the limit on instances is reached. Equal arguments and optimizers
+    give the same answer, so a test that passes once always passes.
 
     Args:
         new: The new optimizer: a name, class, object or function as for `polarbear.race`.
-        old: The old one.
+        old: The old optimizer, likewise.
         on: Problems, as for `polarbear.race`.
         times: Timepoints, as for `polarbear.race`.
         probability: Required posterior probability that the new one is better, in (0, 1).
         budget: The preference over budgets by which they are compared; see `polarbear.select.Preference`.
         instances: No round begins once this many instances were drawn; the last round may add twice as many.
         workers: Number of worker processes.
-        progress: Whether to show how far the race is.
+        progress: Whether to show the race's progress.
         dimension: Number of variables, as for `polarbear.race`.
-        options: As for `polarbear.race`.
+        options: Further options of `polarbear.race`.
 
     Returns:
-        What is true or false as asked, and says why when it is printed.
+        An object that is true or false, and explains the answer when printed.
 
     Raises:
-        TypeError: If an argument is of a wrong type.
+        TypeError: If an argument has a wrong type.
         ValueError: If a value is out of range.
     """
     required = real_number(probability, "probability", gt=0, lt=1)

@@ -1,4 +1,4 @@
-"""Open what was kept."""
+"""Load stored results and runs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from polarbear.results.result import Result
 
 
 def load(path: str | Path) -> Result | RecordedRuns:
-    """The result of a study, also while it runs; or the runs of a plan, an import or an archive.
+    """Load the result of a study, even while it is running; or the runs of a plan, an import or an archive.
 
     Args:
         path: A study's directory or URL; or a file, folder or archive of another tool's data.
 
     Returns:
-        Of a race what `polarbear.race` returns; of everything else its runs.
+        For a race, the same as `polarbear.race` returns; for everything else its runs.
 
     Raises:
         TypeError: If `path` is neither text nor a path.
         polarbear.store.StudyNotFound: If there is nothing at `path`.
-        polarbear.store.StudyError: If it is a study that cannot be used.
-        ValueError: If no run can be read from it.
+        polarbear.store.StudyError: If there is a study that cannot be used.
+        ValueError: If no run can be read from `path`.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"path is a {type(path).__name__}; give the directory of a study, such as 'mine.study'")

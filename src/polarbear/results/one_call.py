@@ -1,4 +1,4 @@
-"""From optimizers to the answer in one call."""
+"""Race optimizers in one call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from polarbear.results.result import Result
 
 
 class RaceOptions(TypedDict, total=False):
-    """Further options of a race: those of `polarbear.racing.RaceSettings`, and of `polarbear.study.race`."""
+    """Further options of a race: those of `polarbear.racing.RaceSettings` and of `polarbear.study.race`."""
 
     alpha: float
     epsilon: float
@@ -67,29 +67,29 @@ def race(
 ) -> Result:
     """Race optimizers on problems to their anytime Pareto set.
 
-    For a race with a runner of your own, by ask and tell, see `polarbear.Race`.
+    To execute runs yourself, by ask and tell, see `polarbear.Race`.
 
     Args:
-        algorithms: Two or more: names such as ``"random-search"`` (`polarbear optimizers` lists them), classes,
-            optimizers, or functions ``optimizer(problem, rng)``; or a mapping from names of your choice.
+        algorithms: Two or more algorithms: names such as ``"random-search"`` (`polarbear optimizers` lists them),
+            classes, optimizers, or functions ``optimizer(problem, rng)``; or a mapping from names of your choice.
         problems: The name of a suite such as ``"ma-bbob"``; ``(function, lower, upper)``; a problem, which is
-            repeated; a list of problems, which is gone through once; or a distribution of problem instances.
+            repeated; a list of problems, each of which is used once; or a distribution of problem instances.
         times: ``(first, last)``, the smallest and the largest budget, between which 50 timepoints are evenly spaced
             on a log scale; or a list of all timepoints. Numbers, or multiples of the dimension such as ``"100*d"``.
-        path: The study's directory or URL, which is created, or resumed; None: the result is kept in memory alone.
+        path: The study's directory or URL, which is created or resumed; None to keep the result in memory only.
         workers: Number of worker processes.
-        progress: Whether to show how far the race is, on standard error: live on a terminal, else a line per round.
-        dimension: Number of variables, with the name of a suite or with single numbers as bounds.
-        model: The model, or its name such as ``"random-walk"``; default `polarbear.inference.InstanceBootstrap`.
+        progress: Whether to show progress on standard error: live on a terminal, else one line per round.
+        dimension: Number of variables, for the name of a suite or with single numbers as bounds.
+        model: The model, or its name such as ``"random-walk"``; by default `polarbear.inference.InstanceBootstrap`.
         seconds: Wall-clock limit; the result after it is valid, with undecided pairs.
-        options: As in `RaceOptions`, such as ``alpha=0.95`` and ``epsilon=0.1``. An `observer` takes the place of
-            the display of progress.
+        options: Options from `RaceOptions`, such as ``alpha=0.95`` and ``epsilon=0.1``. An `observer` replaces the
+            progress display.
 
     Returns:
-        What the race has found.
+        The result of the race.
 
     Raises:
-        TypeError: If an argument is of a wrong type, or an option is unknown.
+        TypeError: If an argument has a wrong type, or an option is unknown.
         ValueError: If a value is unknown or out of range.
         polarbear.study.EveryRunFailed: If all runs of a round failed before they found anything.
         polarbear.study.OtherSettings: If the study at `path` was made with other settings.
@@ -113,7 +113,7 @@ def race(
 
 @contextmanager
 def _study_path(path: str | Path | None) -> Generator[str | Path]:
-    """The path, or one that is gone afterwards."""
+    """The path, or a temporary one that is deleted afterwards."""
     if path is not None:
         yield path
         return

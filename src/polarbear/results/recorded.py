@@ -1,4 +1,4 @@
-"""Runs that were recorded: of a plan, of other tools, of several studies together."""
+"""Recorded runs: of a plan, of other tools, or of several studies together."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedRuns:
-    """Runs that were recorded, with what can be asked of them.
+    """Recorded runs, with methods to assess, tabulate and race them.
 
     Attributes:
         runs: The runs, sorted by key.
-        path: Where they were read.
-        spec: The study's settings; empty if it is none.
+        path: The path they were read from.
+        spec: The study's settings; empty if they are not from a study.
     """
 
     runs: tuple[Run, ...]
@@ -46,7 +46,7 @@ class RecordedRuns:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """Runtimes, attainment and values at budgets."""
+        """The assessment: runtimes, attainment and values at budgets."""
         return Assessment(subject_of(self.runs))
 
     @property
@@ -55,10 +55,10 @@ class RecordedRuns:
         return ("runs", *(data.name for data in self.assessment.data))
 
     def frame(self, name: str = "runs") -> pl.DataFrame:
-        """A data frame of polars: "runs", a row for each, or a table of the assessment.
+        """A polars data frame: "runs", with a row for each run, or a table of the assessment.
 
         Raises:
-            ValueError: If there is none of that name; the message has all.
+            ValueError: If there is no data frame of that name; the message lists all.
         """
         if name == "runs":
             return _runs(self.runs).frame()
@@ -71,8 +71,8 @@ class RecordedRuns:
         """Write the assessment, a page with tables beside it, and return the page's path.
 
         Args:
-            folder: Where to write it.
-            progress: Whether to show on standard error what is under way.
+            folder: The folder to write to.
+            progress: Whether to show progress on standard error.
 
         Raises:
             OSError: If a file cannot be written.
@@ -97,11 +97,11 @@ class RecordedRuns:
         final_target: float | None = None,
         **settings: Any,
     ) -> Result:
-        """Race on these runs; nothing is run.
+        """Race on these runs, without executing any.
 
         Args:
-            times: As for `polarbear.race`; default from 10 evaluations to the length of the runs.
-            final_target: See `polarbear.study.replay`.
+            times: Timepoints, as for `polarbear.race`; by default from 10 evaluations to the length of the runs.
+            final_target: The final target, as for `polarbear.study.replay`.
             settings: Settings of the race, such as ``alpha=0.95``.
 
         Raises:
@@ -121,7 +121,7 @@ class RecordedRuns:
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        """The runs in a notebook: how many there are of each algorithm."""
+        """An HTML table for notebooks: the number of runs of each algorithm."""
         frame = _runs(self.runs).frame().group_by("algorithm", maintain_order=True).len("runs")
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{count:,}</td></tr>" for name, count in frame.iter_rows())
         return f"<p>{escape(str(self))}</p><table>{rows}</table>"

@@ -1,4 +1,4 @@
-"""The result of a race, with all that can be asked of it."""
+"""The result of a race, with methods to query, plot and report it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from polarbear.study import StudyView
 
 _SHOWN = 12
-"""Members of the Pareto set that a notebook lists."""
+"""Maximum number of members of the Pareto set listed in a notebook."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(RaceResult):
-    """What a race has found: a `RaceResult` that answers, draws and reports.
+    """The result of a race: a `RaceResult` with answers, figures and reports.
 
     Attributes:
-        study: What is known beside the result: settings, failed runs, damaged files. None of a race on recorded runs.
-        path: Where the study lies; None if it was not kept.
+        study: Further information from the study: settings, failed runs, damaged files. None for a race on recorded
+            runs.
+        path: The study's path; None if it was not kept.
     """
 
     study: StudyView | None = None
@@ -45,7 +46,7 @@ class Result(RaceResult):
 
     @classmethod
     def of(cls, found: StudyView | RaceResult, path: Path | str | None = None) -> Result:
-        """The result of a study that was loaded, or of a race alone."""
+        """Build from a study that was loaded, or from the result of a race alone."""
         study = None if isinstance(found, RaceResult) else found
         result = found if isinstance(found, RaceResult) else found.result
         values: dict[str, Any] = {field.name: getattr(result, field.name) for field in fields(RaceResult)}
@@ -53,7 +54,7 @@ class Result(RaceResult):
 
     @property
     def dimension(self) -> int | None:
-        """The problems' number of variables, if it is known and the same for all."""
+        """The problems' number of variables, if known and the same for all; else None."""
         if len(ran := {problem.dimension for problem in self.problems if problem} - {0}) == 1:
             return ran.pop()
         instances: dict[str, Any] = self.study.spec["instances"] if self.study else {}
@@ -80,16 +81,17 @@ class Result(RaceResult):
         *,
         everybody: bool = False,
     ) -> Selection:
-        """What to deploy.
+        """Choose what to deploy.
 
         Args:
             budget: A number, a range ``(100, 1000)``, a frozen distribution of `scipy.stats`, a name such as
                 ``"log-uniform"`` or ``"worst"``, weights of the timepoints, or text such as ``"100*d"``; see
                 `polarbear.select.Preference`.
             size: Number of algorithms that run in parallel; the best result of all counts.
-            risk: None or "p2bb" takes what is most probably best, "expected" the highest expected value; a number γ the
-                highest γ-quantile of the value, such as 0.05 for the cautious; "quantile" is 0.05.
-            everybody: Whether to choose from all algorithms that are rated, in place of the Pareto set.
+            risk: The criterion: None or "p2bb" for the highest probability of being best, "expected" for the highest
+                expected value, a number γ for the highest γ-quantile of the value, such as 0.05 to be cautious;
+                "quantile" means 0.05.
+            everybody: Whether to choose from all rated algorithms instead of the Pareto set.
 
         Raises:
             ValueError: If nothing is known yet, or a budget lies outside the timepoints, or a value is out of range.
@@ -110,17 +112,18 @@ class Result(RaceResult):
     def by_features(
         self, features: pl.DataFrame | Mapping[str, ArrayLike], *, squares: bool = False, draws: int = 1000
     ) -> ConditionalRatings:
-        """How ratings depend on features of the instances: which of them decide, and who is best given their values.
+        """Infer how ratings depend on features of the instances: which matter, and who is best given their values.
 
         Args:
-            features: See `polarbear.analyzer.ratings_by_features`, as for the other arguments and errors.
-            squares: Whether the squares of features take part.
-            draws: How many draws.
+            features: The features; for this, the other arguments and errors see
+                `polarbear.analyzer.ratings_by_features`.
+            squares: Whether to include the squares of features.
+            draws: Number of draws.
         """
         return ratings_by_features(self, features, squares=squares, draws=draws)
 
     def frame(self, name: str = "ratings") -> pl.DataFrame:
-        """What a report shows, as a data frame of polars; ``.to_pandas()`` makes one of pandas.
+        """A part of the report as a polars data frame; ``.to_pandas()`` converts it.
 
         Args:
             name: "ratings", "values", "value-quantiles", "relations", "dominance", "rounds", "horizons", "reach",
@@ -152,7 +155,7 @@ class Result(RaceResult):
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        """The result in a notebook: the answer in a sentence, the members and what each is best at, and the ratings."""
+        """HTML for notebooks: the answer in a sentence, the members and what each is best at, and the ratings."""
         if not self.begun:
             return f"<p>{escape(str(self))}</p>"
         answer = self.answer
@@ -166,7 +169,7 @@ class Result(RaceResult):
 
 
 def _criterion(risk: float | str | None) -> tuple[Criterion, float]:
-    """The criterion of a selection that a risk names, and the level of its quantile."""
+    """The selection criterion that `risk` names, and the level of its quantile."""
     if risk is None:
         return "p2bb", 0.05
     if not isinstance(risk, str):

@@ -1,4 +1,4 @@
-"""Choosing algorithms from a posterior by preferences over budgets, risk and portfolios, without new experiments."""
+"""Choose algorithms from a posterior by preferences over budgets, risk and portfolios, without new experiments."""
 
 from polarbear.select.budget import BudgetDistribution, BudgetRange, budget_name, parse_budget, parse_number
 from polarbear.select.preferences import Preference, preference_values, preference_weights

@@ -1,4 +1,4 @@
-"""Budgets as people say them: "300", "100..1000", "normal(300, 50)", "log-uniform", "1000*d"."""
+"""Budgets as users write them: "300", "100..1000", "normal(300, 50)", "log-uniform", "1000*d"."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from polarbear.records import FloatArray
 from polarbear.validation import parse_number, real_number
 
 NAMED = ("uniform", "log-uniform", "final", "worst")
-"""Preferences that go by a name."""
+"""Names of preferences."""
 
 FORMS = "300, 1000*d, 100..1000, uniform(100, 1000), log-uniform(100, 1000), normal(300, 50), lognormal(300, 0.5)"
-"""Budgets as text, for help and messages."""
+"""Examples of budgets as text, for help and messages."""
 
 _PARAMETERS = {
     "uniform": "the ends of a range, as in uniform(100, 1000)",
@@ -28,7 +28,7 @@ _PARAMETERS = {
     "normal": "mean and standard deviation, as in normal(300, 50)",
     "lognormal": "the median and the standard deviation of the logarithm, as in lognormal(300, 0.5)",
 }
-"""What the two parameters of a distribution are."""
+"""Descriptions of the two parameters of each distribution."""
 
 _CALL = re.compile(r"([a-z][a-z-]*)\s*\((.*)\)", re.IGNORECASE)
 
@@ -44,11 +44,11 @@ class BudgetDistribution(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BudgetRange:
-    """A budget anywhere from `low` to `high`, both included.
+    """A distribution of the budget between `low` and `high`, inclusive.
 
     Attributes:
         low: The smallest budget.
-        high: The largest.
+        high: The largest budget.
         logarithmic: Whether every order of magnitude is equally probable, w(t) = 1/t; otherwise every budget is.
 
     Raises:
@@ -76,22 +76,23 @@ class BudgetRange:
 
 
 def parse_budget(text: str, dimension: int | None = None) -> str | float | BudgetRange | BudgetDistribution:
-    """The preference over budgets that a text means.
+    """Parse a preference over budgets.
 
-    - ``"uniform"``, ``"log-uniform"``, ``"final"``, ``"worst"``: itself, see `polarbear.select.Preference`;
-    - ``"300"``: the number; ``"100..1000"`` or ``"uniform(100, 1000)"``: a range; ``"log-uniform(100, 1000)"``: one in
-      which orders of magnitude count alike;
-    - ``"normal(300, 50)"``: mean and standard deviation; ``"lognormal(300, 0.5)"``: median, and standard deviation of
-      the logarithm.
+    - ``"uniform"``, ``"log-uniform"``, ``"final"`` and ``"worst"`` are returned as they are; see
+      `polarbear.select.Preference`;
+    - ``"300"`` is a number; ``"100..1000"`` and ``"uniform(100, 1000)"`` are ranges; in ``"log-uniform(100, 1000)"``
+      orders of magnitude count equally;
+    - ``"normal(300, 50)"`` has mean and standard deviation; ``"lognormal(300, 0.5)"`` has the median, and the standard
+      deviation of the logarithm.
 
-    Every number may be a multiple of the dimension, ``"1000*d"``.
+    Every number may be a multiple of the dimension, such as ``"1000*d"``.
 
     Args:
-        text: What was said.
+        text: The preference as text.
         dimension: The problems' number of variables, if all have the same.
 
     Raises:
-        ValueError: If the text means no budget, or needs a dimension that is not known.
+        ValueError: If the text is not a budget, or needs the dimension and that is not given.
     """
     said = text.strip()
     if said in NAMED:
@@ -107,7 +108,7 @@ def parse_budget(text: str, dimension: int | None = None) -> str | float | Budge
 
 
 def _distribution(name: str, numbers: list[float], said: str) -> BudgetRange | BudgetDistribution:
-    """The distribution of a name with two parameters."""
+    """The named distribution with two parameters."""
 
     def frozen(family: str, *parameters: float, **scale: float) -> BudgetDistribution:
         from scipy import stats

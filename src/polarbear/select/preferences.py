@@ -1,7 +1,7 @@
-"""Preferences over budgets: what an algorithm is worth when time preferences are stated (Wurth et al. 2026, section 4).
+"""Preferences over budgets, which determine the value of an algorithm (Wurth et al. 2026, section 4).
 
-A preference u turns ratings over time into one value, V_A = u(θ_A(t_1), …, θ_A(t_T)) (eq. 17), and never decreases
-when a rating rises.
+A preference u maps ratings over time to one value, V_A = u(θ_A(t_1), …, θ_A(t_T)) (eq. 17), which never decreases when
+a rating increases.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from polarbear.select.budget import BudgetDistribution, BudgetRange, budget_name
 Preference = str | float | tuple[float, float] | ArrayLike | BudgetDistribution | Callable[[FloatArray], ArrayLike]
 """How much each budget matters:
 
-- a number, the budget itself: the timepoint nearest to it in proportion;
-- ``(low, high)``, or a `BudgetRange`: anything between two budgets, all of them equally probable;
+- a number, the budget itself: the timepoint nearest to it on a log scale;
+- ``(low, high)``, or a `BudgetRange`: any budget between two, all of them equally probable;
 - ``"uniform"``: every budget between the first and the last timepoint matters equally, w(t) = 1;
 - ``"log-uniform"``: every order of magnitude matters equally, w(t) = 1/t;
-- ``"final"``: the last timepoint alone;
-- ``"worst"``: the lowest rating over all timepoints, so that what is chosen by it fails at none;
-- any other text as `parse_budget` reads it, such as ``"300"``, ``"100..1000"`` or ``"normal(300, 50)"``;
+- ``"final"``: only the last timepoint matters;
+- ``"worst"``: the lowest rating over all timepoints, so that the choice fails at none;
+- any other text accepted by `parse_budget`, such as ``"300"``, ``"100..1000"`` or ``"normal(300, 50)"``;
 - an array of T non-negative weights, one per timepoint;
-- a continuous distribution of the budget with a ``cdf``, cut to the span of the timepoints;
+- a continuous distribution of the budget with a ``cdf``, truncated to the span of the timepoints;
 - a callable from ratings of shape (..., T) to values of shape (...), increasing in every rating.
 """
 
@@ -37,20 +37,20 @@ Preference = str | float | tuple[float, float] | ArrayLike | BudgetDistribution 
 def preference_weights(preference: Preference, times: ArrayLike) -> FloatArray:
     """The weight of each timepoint under a linear preference.
 
-    The mean rating over the budgets is integrated by the trapezoidal rule: the probability of each interval between
-    two timepoints goes to both ends in halves.
+    The mean rating over the budgets is integrated by the trapezoidal rule: the probability of each interval between two
+    timepoints is split equally between its ends.
 
     Args:
-        preference: Any that is not "worst" or a callable, which weigh no timepoints.
-        times: (T,) strictly increasing.
+        preference: Any preference but "worst" or a callable, which have no weights.
+        times: (T,) strictly increasing timepoints.
 
     Returns:
-        (T,) non-negative, sums to 1.
+        (T,) non-negative weights that sum to 1.
 
     Raises:
         ValueError: If the preference is unknown, asks for budgets outside the timepoints, or its weights have the wrong
             shape or sign, or are all zero.
-        TypeError: If it has no weights.
+        TypeError: If the preference has no weights.
     """
     timepoints = np.asarray(times, dtype=np.float64)
     meant = _meant(preference, timepoints)
@@ -77,20 +77,20 @@ def preference_values(posterior: Posterior, preference: Preference) -> FloatArra
     """Posterior draws of the value of every algorithm under a preference (section 4.4).
 
     Args:
-        posterior: (draws, T, n) ratings.
-        preference: See `Preference`.
+        posterior: The posterior of n algorithms' ratings, with D draws.
+        preference: The preference; see `Preference`.
 
     Returns:
-        (draws, n).
+        (D, n) values.
 
     Raises:
-        ValueError: If the preference is unknown or does not fit the timepoints.
+        ValueError: If the preference is unknown or does not match the timepoints.
     """
     return values_of(posterior.draws, posterior.times, preference)
 
 
 def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) -> FloatArray:
-    """Values (draws, n) of `ratings` (draws, T, n) at `times` (T,) under a preference."""
+    """(D, n) values of `ratings` (D, T, n) at `times` (T,) under a preference."""
     if is_linear(preference):
         return np.einsum("dtn,t->dn", ratings, preference_weights(preference, times), optimize=True)
     if isinstance(preference, str):  # "worst"
@@ -117,16 +117,16 @@ def is_linear(preference: Preference) -> bool:
 def posterior_at_budget(
     posterior: Posterior, preference: Preference, rng: np.random.Generator | None
 ) -> tuple[Posterior, Preference]:
-    """The posterior to ask under a preference: at a budget between timepoints, what its model predicts there.
+    """The posterior to use under a preference, which is the model's prediction for a budget between timepoints.
 
     Args:
-        posterior: (draws, T, n) ratings.
-        preference: See `Preference`.
-        rng: The source of randomness of a prediction; None: the nearest timepoint answers.
+        posterior: The posterior of the ratings.
+        preference: The preference; see `Preference`.
+        rng: The source of randomness of a prediction; None to use the nearest timepoint instead.
 
     Returns:
-        The posterior at the budget alone if that is a number, the model predicts and `rng` is given; otherwise the same
-        posterior. And the preference, texts and ranges as what they mean.
+        The posterior at the budget alone if that is a number, the model can predict and `rng` is given; otherwise the
+        given posterior. And the preference, with texts and pairs parsed.
 
     Raises:
         ValueError: If a budget lies outside the timepoints.
@@ -141,7 +141,7 @@ def posterior_at_budget(
 
 
 def described(preference: Preference, times: FloatArray) -> str:
-    """A preference in words, with what of it the timepoints do not show."""
+    """A preference in words, with the part of it that the timepoints do not cover."""
     meant = _meant(preference, times)
     if isinstance(meant, BudgetDistribution) and (inside := _mass(meant, times)) < _ALL:
         return f"{budget_name(meant)} ({inside:.0%} of it within the timepoints)"
@@ -156,11 +156,11 @@ def under(name: str) -> str:
 
 
 _ALL = 0.995
-"""From this probability inside the timepoints on, what lies outside is not mentioned."""
+"""Probability inside the timepoints from which the part outside is not mentioned."""
 
 
 def _meant(preference: Any, times: FloatArray) -> Any:
-    """The preference with texts and pairs replaced by what they mean."""
+    """The preference, with texts and pairs parsed."""
     if isinstance(preference, str):
         return parse_budget(preference)
     if isinstance(preference, bool | np.bool_) or preference is None:
@@ -181,7 +181,7 @@ def _is_worst(preference: Preference) -> bool:
 
 
 def _nearest(budget: float, times: FloatArray) -> int:
-    """The position of the timepoint nearest to a budget, in proportion; ValueError if it lies beyond all."""
+    """Index of the timepoint nearest to a budget on a log scale; ValueError if it lies outside the timepoints."""
     _check_inside(budget, budget, f"budget {budget:g}", times)
     logarithms = np.log(np.maximum(np.append(times, budget), np.finfo(np.float64).tiny))
     return int(np.argmin(np.abs(logarithms[:-1] - logarithms[-1])))
@@ -223,6 +223,6 @@ def _named_weights(name: str, times: FloatArray) -> FloatArray:
 
 
 def _trapezoidal(cumulative: FloatArray) -> FloatArray:
-    """Weights of the timepoints, up to a factor, from the budget's distribution function at them."""
+    """Weights of the timepoints, up to a factor, from the budget's cumulative distribution at them."""
     steps = np.diff(cumulative)
     return np.append(steps, 0.0) + np.insert(steps, 0, 0.0)

@@ -1,4 +1,4 @@
-"""Choosing algorithms and portfolios from a posterior (Wurth et al. 2026, section 4.4)."""
+"""Choose algorithms and portfolios from a posterior (Wurth et al. 2026, section 4.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from polarbear.select.preferences import (
 
 Criterion = Literal["p2bb", "expected", "quantile"]
 Multiset = tuple[int, ...]
-"""Sorted indices of a portfolio's members, repeated ones included."""
+"""Sorted indices of a portfolio's members, repetitions included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Choice:
     """One candidate for deployment: an algorithm, or a portfolio run in parallel.
 
     Attributes:
-        members: The algorithms in the parallel slots, repeated ones included.
+        members: Names of the algorithms in the parallel slots, repetitions included.
         probability_best: P2BB, the posterior probability that no other candidate has a higher value (eq. 33).
         probability_error: Monte Carlo standard error of `probability_best`.
         expected: Posterior mean of the value (eq. 34).
@@ -63,18 +63,18 @@ class Selection:
     """The best choice under a preference and a criterion, and how the others compare.
 
     Attributes:
-        choices: All candidates that were compared, the best first.
+        choices: All candidates compared, the best first.
         preference: The preference in words.
         criterion: "p2bb", "expected" or "quantile".
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
-        exhaustive: Whether every multiset of that size was compared, or only those that a local search visited.
-        overconfidence: By which factor the posterior overstates the number of instances, in these values. None if it is
-            `honest`, if the preference looks at one timepoint that learns nothing from others, or if the posterior
-            does not know its rankings.
-        sure: Whether the stated uncertainty can be taken at face value: there is no such doubt, or the overconfidence
-            is about 1. Otherwise the model takes what the same runs repeat over time for independent evidence, so that
-            intervals are too narrow and P2BB is too sure.
+        exhaustive: Whether every multiset of that size was compared, rather than those that a local search visited.
+        overconfidence: Factor by which the posterior of these values overstates the number of instances. None if the
+            posterior is `honest` or does not know its rankings, or if the preference depends on a single timepoint that
+            is inferred separately.
+        sure: Whether the stated uncertainty can be taken at face value: there is no reason for doubt, or the
+            overconfidence is about 1. Otherwise the model treats repeated outcomes of the same runs as independent
+            evidence, so that intervals are too narrow and P2BB is too certain.
     """
 
     choices: tuple[Choice, ...]
@@ -137,27 +137,27 @@ def best(
 ) -> Selection:
     """The best algorithm, or the best portfolio of `size` parallel slots, under a preference over budgets.
 
-    The rating of a portfolio is the sum of its members' (eq. 36), which holds when the user takes the best solution
-    any member finds; `polarbear.rankings.virtual_algorithm` covers outcomes that combine otherwise. Only portfolios
-    with the same number of slots are compared.
+    The rating of a portfolio is the sum of its members' ratings (eq. 36), which holds if the user takes the best
+    solution found by any member; `polarbear.rankings.virtual_algorithm` covers outcomes that are combined in other
+    ways. Only portfolios with the same number of slots are compared.
 
     Args:
-        posterior: From `polarbear.inference.fit` or a race.
-        preference: See `Preference`.
+        posterior: The posterior, from `polarbear.inference.fit` or a race.
+        preference: The preference over budgets; see `Preference`.
         criterion: "p2bb" (probability of being best, eq. 33), "expected" value (eq. 34), or lower "quantile" (eq. 35).
-        size: Number of parallel slots; algorithms may repeat.
-        candidates: The names to choose from, such as a race's Pareto set; default all.
+        size: Number of parallel slots; algorithms may be repeated.
+        candidates: Names of the algorithms to choose from, such as a race's Pareto set; by default all.
         gamma: Level of the quantile, in (0, 1).
-        limit: Up to this many multisets all are compared; beyond it greedy construction and local search choose.
-        rng: If given, a model over time that predicts answers for a budget between timepoints; otherwise the nearest
-            timepoint does.
+        limit: Number of multisets up to which all are compared; with more, greedy construction and local search select.
+        rng: The source of randomness for predictions at a budget between timepoints, by a model that can predict; None
+            to use the nearest timepoint instead.
 
     Returns:
-        The best choice with a table of all that were compared.
+        The best choice, with a table of all that were compared.
 
     Raises:
-        ValueError: If a name, criterion, preference or number is out of range.
-        TypeError: If `posterior` is none.
+        ValueError: If a name, criterion or preference is unknown, or a number is out of range.
+        TypeError: If `posterior` is not a posterior.
     """
     _check_posterior(posterior)
     _check(criterion, size, gamma)
@@ -197,7 +197,7 @@ def _check(criterion: str, size: int, gamma: float) -> None:
 def _certainty(
     posterior: Posterior, preference: Preference, value: _Valuation, algorithms: int
 ) -> tuple[float | None, bool]:
-    """By which factor values are too sure, if it is measured, and whether they can be taken at face value."""
+    """The overconfidence of the values, if measured, and whether their uncertainty can be taken at face value."""
     of_one_timepoint = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
     trusted, measured = posterior.honest or of_one_timepoint, None
     if not trusted and posterior.tally is not None and posterior.tally.instances.units > 1:
@@ -210,7 +210,7 @@ def _looks_at_one_timepoint(preference: Preference, times: FloatArray) -> bool:
 
 
 def _check_posterior(posterior: Any) -> None:
-    """TypeError if it has no draws; who has one is told where it is."""
+    """Raise a TypeError if `posterior` has no draws; if it holds a posterior, the message says where."""
     if not hasattr(posterior, "draws"):
         instead = (
             ".posterior of it, or call its best()"
@@ -229,7 +229,7 @@ def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) 
 
 
 class _Valuation:
-    """Posterior draws of a multiset's value; a linear preference only needs the members' values."""
+    """Posterior draws of a multiset's value; a linear preference needs only the members' values."""
 
     def __init__(self, posterior: Posterior, preference: Preference, names: tuple[str, ...]) -> None:
         columns = [posterior.names.index(name) for name in names]
@@ -237,7 +237,7 @@ class _Valuation:
         self._values = preference_values(posterior, preference)[:, columns] if is_linear(preference) else None
 
     def __call__(self, members: Multiset) -> FloatArray:
-        """(draws,) values."""
+        """(D,) draws of the value."""
         if self._values is not None:
             return self._values[:, list(members)].sum(axis=1)
         slots = [self._columns[member] for member in members]
@@ -261,13 +261,13 @@ def _choices(compared: list[Multiset], names: tuple[str, ...], value: _Valuation
 
 
 def pool(candidates: int, size: int, score: Callable[[Multiset], float], limit: int) -> tuple[list[Multiset], bool]:
-    """The multisets of `size` out of `candidates` worth comparing (M_k of eq. 37), and whether they are all there are.
+    """The multisets of `size` out of `candidates` worth comparing (M_k of eq. 37), and whether these are all.
 
     Args:
         candidates: Number of algorithms to choose from.
         size: Number of slots.
         score: The objective of the local search; higher is better.
-        limit: Up to this many multisets, all are returned; beyond it those that a local search visits.
+        limit: Number of multisets up to which all are returned; with more, those that a local search visits.
     """
     if comb(candidates + size - 1, size) <= limit:
         return list(combinations_with_replacement(range(candidates), size)), True
@@ -275,7 +275,7 @@ def pool(candidates: int, size: int, score: Callable[[Multiset], float], limit: 
 
 
 def _search(candidates: int, size: int, score: Callable[[Multiset], float]) -> list[Multiset]:
-    """Greedy construction, then swaps of one member until none helps; likewise from each algorithm alone.
+    """Construct a portfolio greedily, then swap single members while that helps; the same from copies of each one.
 
     Returns every portfolio of the full size that was visited.
     """

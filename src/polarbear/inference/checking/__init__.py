@@ -1,4 +1,4 @@
-"""How well a model predicts rankings, and whether rankings look as the Plackett–Luce model says."""
+"""How well a model predicts rankings, and whether rankings agree with the Plackett–Luce model."""
 
 from polarbear.inference.checking.certainty import TOO_SURE, overconfidence, overconfidence_of
 from polarbear.inference.checking.checks import check

@@ -1,4 +1,4 @@
-"""How overconfident a posterior is, measured over instances."""
+"""How overconfident a posterior is, measured by the variation over instances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
 TOO_SURE = 1.25
-"""A posterior is too sure if it is as sure as of this many times the instances."""
+"""Overconfidence factor above which a posterior is too sure."""
 _DRAWS = 1000
 _TIMEPOINTS = 16
 
@@ -20,26 +20,27 @@ _TIMEPOINTS = 16
 def overconfidence(
     posterior: Posterior, values: ArrayLike | Rankings | None = None, *, precision: float | None = None
 ) -> float:
-    """By which factor the posterior overstates the number of instances; about 1 where its assumptions hold.
+    """The factor by which the posterior overstates the number of instances; about 1 if its assumptions hold.
 
-    The likelihood takes the rankings of one run at different timepoints for independent, which those of a best-so-far
-    trajectory are not: they repeat each other. A model that lets timepoints learn from each other then counts the
-    same evidence several times.
+    The likelihood treats the rankings of one run at different timepoints as independent, which those of a best-so-far
+    trajectory are not: they repeat each other. A model in which timepoints inform each other then counts the same
+    evidence several times.
 
-    How far an instance moves the posterior mean of a log-rating is the posterior covariance of that log-rating and the
-    instance's log-likelihood. The spread of these moves over the instances gives the variance that posterior means
-    would have if instances were drawn anew, whatever the assumptions (the infinitesimal jackknife; Giordano and
-    Broderick 2023). The result is that variance over the posterior variance, the median over algorithms and up
-    to 16 timepoints: 4 means that intervals should be twice as wide. It is below 1 where the prior says much.
+    An instance shifts the posterior mean of a log-rating by the posterior covariance of that log-rating and the
+    instance's log-likelihood. The spread of these shifts over the instances estimates the variance of posterior means
+    under resampling of the instances, whatever the assumptions (the infinitesimal jackknife; Giordano and Broderick
+    2023). The result is that variance over the posterior variance, the median over algorithms and up to 16 timepoints:
+    4 means that intervals should be twice as wide. It is below 1 if the prior is informative.
 
     Args:
-        posterior: The posterior after the rankings in `values`, each counted once.
-        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default the rankings
+        posterior: The posterior given the rankings in `values`, each counted once.
+        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; by default the rankings
             that the posterior knows.
         precision: As for `choice_counts`.
 
     Raises:
-        ValueError: If the values do not fit the posterior, or there are fewer than two instances.
+        ValueError: If the values do not match the posterior, its draws were adjusted, or there are fewer than two
+            instances.
     """
     rankings = checked_rankings(posterior, values, precision)
     check_unadjusted(posterior)
@@ -60,12 +61,12 @@ def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
     """The overconfidence of quantities derived from a posterior, such as values over budgets; the mean over them.
 
     Args:
-        posterior: A posterior that knows its rankings, as `polarbear.inference.fit` makes it. Groups of instances count
-            as one.
-        quantities: (D, k) the values of k quantities in each of its draws.
+        posterior: A posterior that knows its rankings, as returned by `polarbear.inference.fit`. A group of instances
+            counts as one instance.
+        quantities: (D, k) values of k quantities in each of its draws.
 
     Raises:
-        ValueError: If the draws were adjusted, the posterior does not know its rankings, the quantities do not fit
+        ValueError: If the draws were adjusted, the posterior does not know its rankings, the quantities do not match
             it, or there are fewer than two groups of instances.
     """
     check_unadjusted(posterior)
@@ -83,10 +84,10 @@ def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
 
 
 def checked_rankings(posterior: Posterior, values: ArrayLike | Rankings | None, precision: float | None) -> Rankings:
-    """The rankings by values that fit a posterior; those it knows if None.
+    """The rankings by values that match a posterior; the rankings it knows if `values` is None.
 
     Raises:
-        ValueError: If the shapes do not fit together, the precision is not positive, or instances have weights.
+        ValueError: If the shapes do not match, the precision is not positive, or instances have weights.
     """
     rankings = posterior.known_wins.instances if values is None else values
     shape = np.shape(rankings.ranks if isinstance(rankings, Rankings) else rankings)
@@ -106,12 +107,12 @@ def checked_rankings(posterior: Posterior, values: ArrayLike | Rankings | None, 
 
 
 def is_pooled(posterior: Posterior) -> bool:
-    """Whether beliefs at one timepoint come from the rankings at all timepoints."""
+    """Whether the posterior at one timepoint depends on the rankings at all timepoints."""
     return posterior.joint and (posterior.model is None or posterior.model.pooled)
 
 
 def check_unadjusted(posterior: Posterior) -> None:
-    """Raise a ValueError if the draws were made wider than the likelihood has them."""
+    """Raise a ValueError if the draws were widened beyond the likelihood's spread."""
     if posterior.diagnostics.widened is not None:
         raise ValueError(
             "the draws were made as wide as the instances differ, so that they are not those of the likelihood; fit "
@@ -120,17 +121,17 @@ def check_unadjusted(posterior: Posterior) -> None:
 
 
 def evenly(count: int, most: int) -> NDArray[np.intp]:
-    """At most so many evenly spaced indices below `count`, the first and the last included."""
+    """At most `most` evenly spaced indices below `count`, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
 
 
 def log_ratings(draws: FloatArray, most: int) -> FloatArray:
-    """(at most `most`, T, n) logarithms of evenly spaced draws."""
+    """Log-ratings (D′, T, n) of D′ evenly spaced draws, at most `most`."""
     return np.log(np.maximum(draws[evenly(len(draws), most)], np.finfo(np.float64).tiny))
 
 
 def log_likelihood(rankings: DistinctRankings, log_theta: FloatArray, timepoints: Iterable[int]) -> FloatArray:
-    """(P, D) log-likelihood of each instance at some timepoints together, at log-ratings (D, T, n)."""
+    """(P, D) joint log-likelihood of each instance at some timepoints, at log-ratings (D, T, n)."""
     total = np.zeros((len(rankings.index), len(log_theta)))
     for t in timepoints:
         likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
@@ -142,7 +143,7 @@ def log_likelihood(rankings: DistinctRankings, log_theta: FloatArray, timepoints
 def _inflation(likelihood: FloatArray, centred: FloatArray) -> FloatArray:
     """(n,) jackknife variance over posterior variance, from log-likelihoods (P, D) and centred log-ratings (D, n).
 
-    The noise of covariances that are estimated from finitely many draws is subtracted from their squares.
+    The Monte Carlo noise of the estimated covariances is subtracted from their squares.
     """
     instances, draws = likelihood.shape
     deviation = likelihood - likelihood.mean(axis=1, keepdims=True)

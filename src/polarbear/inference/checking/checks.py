@@ -1,4 +1,4 @@
-"""Do the rankings look as the Plackett–Luce model says?"""
+"""Check whether rankings agree with the Plackett–Luce model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from polarbear.records import FloatArray, IntArray
 _TIMEPOINTS = 16
 _MOST_TIED_INSIDE = 0.02
 _CELLS = 1 << 19
-"""Limit on instances × pairs of algorithms × timepoints; beyond it fewer timepoints are looked at."""
+"""Limit on instances × pairs of algorithms × timepoints; beyond it fewer timepoints are used."""
 
 
 def check(
@@ -47,42 +47,42 @@ def check(
 ) -> tuple[Check, ...]:
     """Check what the Plackett–Luce model assumes about rankings, whatever the ratings are.
 
-    Six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
-    instances; whether who else is present goes with who wins; whether the noise is Gumbel's; whether each algorithm
-    is first as often as its rating says; and whether the rankings of the same runs at different timepoints are
-    independent, as the likelihood takes them to be.
+    There are six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on
+    the same instances; whether the winner depends on who else is present; whether the noise is Gumbel noise; whether
+    each algorithm is first as often as its rating says; and whether the rankings of the same runs at different
+    timepoints are independent, as the likelihood assumes.
 
     Each check compares a statistic with its distribution over replicates: rankings drawn from the model for the same
-    algorithms on the same instances and timepoints, ties at the same places. The ratings are drawn from the posterior
-    of an independent Dirichlet model with little weight (α = 1 / n), since it is not the prior that is checked. But for
-    the last check, replicates repeat each other over time as much as the data do. At most 16 timepoints are looked at,
-    evenly spaced, and fewer where there are many instances and algorithms.
+    algorithms on the same instances and timepoints, with ties at the same places. Their ratings are drawn from the
+    posterior of an independent Dirichlet model with a weak prior (α = 1 / n), since the prior is not what is checked.
+    Except in the last check, replicates repeat each other over time as much as the data do. At most 16 evenly spaced
+    timepoints are used, and fewer if there are many instances and algorithms.
 
-    Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
-    counts only if the chosen one is alone at its place, in data and replicates alike. If the algorithms that reached a
-    target tie, or those that found nothing yet, all other choices still follow the Plackett–Luce model, since
-    exponential costs have no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values,
-    however, bias the check of the noise: it skips timepoints at which more than 2 % of the comparisons are ties of
-    algorithms that are neither the best nor the worst. Verdicts say what was skipped.
+    Which algorithms tie depends on how good they are, which replicates do not reproduce. So a choice from a set of
+    algorithms counts only if the chosen one is alone at its place, in data and replicates alike. If the algorithms that
+    reached a target tie, or those that have found nothing yet, all other choices still follow the Plackett–Luce model,
+    since exponential costs are memoryless: this is late entry and censoring in Cox's partial likelihood. Rounded
+    values, however, bias the check of the noise, which therefore skips timepoints at which more than 2 % of the
+    comparisons are ties of algorithms that are neither the best nor the worst. Verdicts say what was skipped.
 
-    A check fails if p, its posterior predictive p-value (Gelman, Meng and Stern 1996), is 0.01 or less. Where many
-    pairs are looked at, the most remarkable of all is compared with the most remarkable of all in each replicate. So
-    each check raises a false alarm in about one of a hundred studies, and those of win rates and of first places, which
-    ratings are fitted to, in fewer.
+    A check fails if its posterior predictive p-value (Gelman, Meng and Stern 1996) is 0.01 or less. If it covers many
+    pairs, the most remarkable one is compared with the most remarkable one in each replicate. So each check raises a
+    false alarm in about one of a hundred studies; those of win rates and of first places, to which the ratings are
+    fitted, in fewer.
 
     Args:
         posterior: The posterior whose assumptions are checked.
-        values: The rankings it was fitted to, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default
+        values: The rankings it was fitted to, or (P, T, n) values as for `polarbear.rankings.choice_counts`; by default
             the rankings that the posterior knows.
         rng: The source of randomness.
         precision: As for `choice_counts`.
-        replicates: How many replicates are drawn, at least 100.
+        replicates: Number of replicates, at least 100.
 
     Returns:
-        The checks, always the same ones; those that the data do not allow say so.
+        The six checks; those that the data do not allow say so.
 
     Raises:
-        ValueError: If the values do not fit the posterior, or an argument is out of its range.
+        ValueError: If the values do not match the posterior, or an argument is out of range.
     """
     rankings = checked_rankings(posterior, values, precision)
     if replicates < FEWEST_REPLICATES:
@@ -102,7 +102,7 @@ def check(
 def _of_rankings(
     outcomes: Outcomes, log_theta: FloatArray, posterior: Posterior, at: IntArray, rng: np.random.Generator
 ) -> tuple[Check, ...]:
-    """All checks but the last, at the timepoints with indices `at`."""
+    """All checks except the last, at the timepoints with indices `at`."""
     names, centre = posterior.names, log_theta.mean(axis=0)
     expected = 1.0 / (1.0 + np.exp(centre[:, outcomes.second] - centre[:, outcomes.first]))
     smooth = outcomes.tied_inside() <= _MOST_TIED_INSIDE
@@ -148,7 +148,7 @@ def _timepoints(
 def _replicated(
     statistics: Sequence[Statistic], replicator: Replicator, log_theta: FloatArray, rng: np.random.Generator
 ) -> list[FloatArray]:
-    """(R, M) each statistic of one replicate for each draw of the log-ratings (R, T, n)."""
+    """(R, M) array of each statistic, with one replicate for each draw of the log-ratings (R, T, n)."""
     replicates = (replicator.won(draw, rng) for draw in log_theta)
     rows = [[statistic(won) for statistic in statistics] for won in replicates]
     return [np.array(column) for column in zip(*rows, strict=True)]

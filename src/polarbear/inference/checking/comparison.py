@@ -1,4 +1,4 @@
-"""Models compared by how well they predict."""
+"""Compare models by how well they predict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SMALL = 4.0
 """Differences below this are small, whatever their standard error (Sivula, Magnusson and Vehtari 2020)."""
 _LIKELY = 2.0
 _CLEAR = 4.0
-"""Standard errors from which a difference is called probable, and clear."""
+"""Numbers of standard errors above which a difference is called probable, and clear."""
 _FEW_INSTANCES = 30
 
 
@@ -23,14 +23,14 @@ class ComparedModel:
     """One model in a comparison.
 
     Attributes:
-        name: Its name.
-        elpd: Its leave-one-instance-out score; higher is better.
-        standard_error: The score's standard error, most of which all models share.
-        effective_parameters: p_loo.
-        behind: Difference of the best model's score and this one.
-        behind_error: Standard error of that, from the differences instance by instance; 0 for the best.
+        name: The model's name.
+        elpd: Leave-one-instance-out score; higher is better.
+        standard_error: Standard error of the score, most of which all models share.
+        effective_parameters: Effective number of parameters, p_loo.
+        behind: The best model's score minus this one.
+        behind_error: Standard error of `behind`, from the differences instance by instance; 0 for the best model.
         unreliable: Number of instances on which the score is unreliable.
-        verdict: All of this in words.
+        verdict: The result in words.
     """
 
     name: str
@@ -45,10 +45,10 @@ class ComparedModel:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Models in order of their scores, the best first.
+    """Models ordered by their scores.
 
     Attributes:
-        models: The models.
+        models: The models, the best first.
         instances: Number of instances they are compared on.
         rankings: Number of rankings they are compared on.
     """
@@ -72,7 +72,7 @@ def compare(scores: Mapping[str, LeaveOneOut]) -> Comparison:
     2017, eq. 24).
 
     Args:
-        scores: The score of each model on the same values, by name.
+        scores: The score of each model on the same values, by the model's name.
 
     Raises:
         ValueError: If there are no scores, or they are not of the same rankings.

@@ -1,4 +1,4 @@
-"""A statistic against its replicates."""
+"""Compare statistics with their replicates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from polarbear.records import FloatArray
 LEVEL = 0.01
 """Rate of false alarms of a check."""
 FEWEST_REPLICATES = 100
-"""With fewer no check could ever fail at this level."""
+"""Minimum number of replicates: with fewer, no check could fail at this level."""
 _TINY = 1e-9
 _SMALLEST_SIDE = 0.1
-"""The distance from the median to either quantile counts as no less than this share of that between both."""
+"""The distance from the median to either quantile is at least this share of the distance between both."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,14 +24,14 @@ class Evidence:
 
     Attributes:
         observed: (M,) the observed statistics.
-        low: (M,) 2.5 % quantile of the replicates and the observed number together.
-        high: (M,) 97.5 % quantile.
-        z: (M,) distance of the observed number from the median, in halves of the distance from there to the quantile
-            on its side, so that both sides count alike; 0 where the data say nothing.
-        p_value: How often the largest |z| of a replicate is at least the observed one. Since the largest of all M is
-            compared, a false alarm is as rare as with one number.
-        critical: The |z| beyond which a number is remarkable.
-        possible: Whether the data say something about any number.
+        low: (M,) 2.5 % quantiles of the replicates and the observed statistic together.
+        high: (M,) 97.5 % quantiles.
+        z: (M,) distance of the observed statistic from the median, in units of half the distance from the median to the
+            quantile on its side, so that both sides count alike; 0 where the data say nothing.
+        p_value: Share of the replicates whose largest |z| is at least the observed one. Since the largest of all M is
+            compared, a false alarm is as rare as with one statistic.
+        critical: The |z| beyond which a statistic is remarkable.
+        possible: Whether the data say something about any statistic.
     """
 
     observed: FloatArray
@@ -44,7 +44,7 @@ class Evidence:
 
     @classmethod
     def of(cls, observed: FloatArray, replicates: FloatArray) -> Evidence:
-        """From observed statistics (M,) and those of replicates (R, M); NaN where the data say nothing."""
+        """Compare observed statistics (M,) with those of replicates (R, M); NaN where the data say nothing."""
         usable = np.isfinite(observed) & np.isfinite(replicates).all(axis=0)
         # Data and replicates enter the quantiles alike, so that p is exact with few replicates.
         both = np.where(usable, np.vstack([replicates, observed]), 0.0)
@@ -72,16 +72,16 @@ class Evidence:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing remarkable was seen."""
+        """Whether nothing is remarkable."""
         return self.p_value > LEVEL
 
     @property
     def most_remarkable(self) -> int:
-        """Index of the number with the largest |z|."""
+        """Index of the statistic with the largest |z|."""
         return int(np.abs(self.z).argmax())
 
     @property
     def remarkable(self) -> NDArray[np.intp]:
-        """Indices of the remarkable numbers, the most remarkable first; none if the check passed."""
+        """Indices of the remarkable statistics, the most remarkable first; none if the check passed."""
         beyond = np.flatnonzero(np.abs(self.z) > self.critical)
         return beyond[np.argsort(-np.abs(self.z[beyond]), kind="stable")]

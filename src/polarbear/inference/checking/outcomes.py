@@ -13,16 +13,16 @@ from polarbear.rankings import ChoiceCounts, Rankings, choice_counts
 from polarbear.records import FloatArray, IntArray
 
 _FEWEST_ON_A_SIDE = 5
-"""Instances with and without an algorithm that a timepoint needs for comparing its presence with its absence."""
+"""Minimum number of instances both with and without an algorithm at a timepoint, to compare presence with absence."""
 _LEAST = -300.0
-"""Log-ratings are clipped at this distance from the largest."""
+"""Log-ratings are clipped this far below the largest."""
 _LEAST_INFORMATION = 1e-9
-"""Smaller information on the shape of the noise is rounding error."""
+"""Smallest information on the shape of the noise that is not rounding error."""
 _HALVINGS = 8
 _FEWEST_INSTANCES = 200
 """The persistence of noise is estimated from replicates with at least this many instances in all."""
 Statistic = Callable[[FloatArray], FloatArray]
-"""From who won (T, P, K) to (M,) numbers that a check looks at, such as one for each pair; NaN where undefined."""
+"""Maps who won (T, P, K) to the (M,) statistics of a check, such as one for each pair; NaN where undefined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +34,10 @@ class Outcomes:
     first of a pair won, −1 where the second won, and 0 where the comparison does not count.
 
     Attributes:
-        values: (T, P, n) lower is better, NaN where not run.
+        values: (T, P, n) values, lower is better; NaN where not run.
         alone: (T, P, n) whether the algorithm ran and ties with no other.
-        first: (K,) the first algorithm of each pair.
-        second: (K,) the second.
+        first: (K,) index of the first algorithm of each pair.
+        second: (K,) index of the second.
     """
 
     values: FloatArray
@@ -65,7 +65,7 @@ class Outcomes:
 
     @property
     def crowded(self) -> NDArray[np.bool_]:
-        """(T, P) whether three algorithms or more ran: the order of two only says who won."""
+        """(T, P) whether three algorithms or more ran: the order of two says only who won."""
         return self.present.sum(axis=2) >= 3
 
     @property
@@ -86,7 +86,7 @@ class Outcomes:
         return self.won(self.values, self.alone)
 
     def choices(self) -> ChoiceCounts:
-        """The choices of algorithms that are alone, each from itself and all that come later."""
+        """Counts of the choices of algorithms that are alone, each from itself and all that come later."""
         parts: list[FloatArray] = []
         for i in range(self.algorithms):
             chosen, alone = self.values[..., [i]], self.alone[..., i]
@@ -114,12 +114,12 @@ class Outcomes:
 
 
 def _excess(won: FloatArray, expected: FloatArray) -> FloatArray:
-    """(T, P, K) by how much more than expected (T, K) the first of each pair won; 0 where it does not count."""
+    """(T, P, K) excess of the first algorithm's wins over the expected (T, K); 0 if the comparison does not count."""
     return 0.5 * won + (0.5 - expected[:, np.newaxis]) * np.abs(won)
 
 
 def win_rates(outcomes: Outcomes, expected: FloatArray) -> tuple[Statistic, FloatArray]:
-    """(K,) how much more often the first of each pair won than its ratings say, and (K,) the rates they say."""
+    """(K,) excess of the first algorithm's win rate over that implied by the ratings, and (K,) the implied rates."""
     counted = np.abs(outcomes.observed()).sum(axis=1)
     comparisons = counted.sum(axis=0)
     rates = _share((counted * expected).sum(axis=0), comparisons)
@@ -129,7 +129,7 @@ def win_rates(outcomes: Outcomes, expected: FloatArray) -> tuple[Statistic, Floa
 def rank_correlations(outcomes: Outcomes, expected: FloatArray) -> Statistic:
     """(K,) correlation of the ranks of each pair over the instances on which three algorithms or more ran.
 
-    Ranks are relative to their mean at the timepoint, given who ran.
+    Ranks are relative to what is expected given who ran, and to their mean at the timepoint.
     """
     ranked = (outcomes.present & outcomes.crowded[..., np.newaxis]).astype(np.float64)
     number = np.maximum(ranked.sum(axis=1, keepdims=True), 1.0)
@@ -150,7 +150,7 @@ def rank_correlations(outcomes: Outcomes, expected: FloatArray) -> Statistic:
 def irrelevant_alternatives(outcomes: Outcomes, expected: FloatArray) -> Statistic:
     """(K · n,) how much more often the first of each pair won where a third algorithm ran than where it did not.
 
-    At timepoints with five instances of both kinds, relative to what ratings say there.
+    Only timepoints with five instances of both kinds count, and wins are relative to what the ratings imply there.
     """
     ranked = (outcomes.present.sum(axis=2) >= 2)[..., np.newaxis]
     ran, absent = outcomes.present & ranked, ~outcomes.present & ranked
@@ -175,7 +175,7 @@ def irrelevant_alternatives(outcomes: Outcomes, expected: FloatArray) -> Statist
 
 
 def noise_shape(outcomes: Outcomes, log_theta: FloatArray, usable: NDArray[np.bool_]) -> Statistic:
-    """(1,) by how much more early choices follow the ratings than late ones do, compared with Gumbel noise.
+    """(1,) how much more early choices follow the ratings than late ones do, compared with Gumbel noise.
 
     If noise were the mirror image of Gumbel noise, rankings would be choices of the worst, the second worst, …, with
     ratings 1/θ. Up to a factor that all remaining algorithms share, the probability of choosing i, after algorithms B
@@ -220,8 +220,8 @@ def noise_shape(outcomes: Outcomes, log_theta: FloatArray, usable: NDArray[np.bo
 def first_places(outcomes: Outcomes, log_theta: FloatArray) -> tuple[Statistic, FloatArray, IntArray]:
     """(T · n,) how much more often each algorithm is first at each timepoint than its rating says.
 
-    Among the rankings of three algorithms or more in which one is alone at the first place; (T, n) the mean rating
-    there and (T,) their number are returned, too.
+    Only rankings of three algorithms or more in which one is alone at the first place count; their (T, n) mean ratings
+    and (T,) number are returned, too.
     """
     theta = np.exp(np.maximum(log_theta - log_theta.max(axis=1, keepdims=True), _LEAST))[:, np.newaxis]
     theta = theta * outcomes.present
@@ -251,9 +251,9 @@ class Repetition:
     Attributes:
         squares: Sum of squares of the outcomes, relative to their mean over the instances at each timepoint.
         together: Sum of squares of their sums over the timepoints.
-        products: Sum of their products with those at the next timepoint, where both ran at both.
+        products: Sum of products of outcomes at successive timepoints, where the comparison counts at both.
         earlier: Sum of squares of the first factor.
-        later: Sum of squares of the second.
+        later: Sum of squares of the second factor.
     """
 
     squares: float = 0.0
@@ -264,7 +264,7 @@ class Repetition:
 
     @classmethod
     def of(cls, won: FloatArray) -> Repetition:
-        """From who won (T, P, K)."""
+        """Compute the sums from who won (T, P, K)."""
         counted = np.abs(won)
         rates = _share(won.sum(axis=1, keepdims=True), counted.sum(axis=1, keepdims=True))
         excess = np.where(counted > 0, won - rates, 0.0)
@@ -275,7 +275,7 @@ class Repetition:
 
     @classmethod
     def over(cls, outcomes: Outcomes) -> Repetition:
-        """From all outcomes, pair by pair to save memory."""
+        """Compute the sums from all outcomes, pair by pair to save memory."""
         repetition = cls()
         for pair in combinations(range(outcomes.algorithms), 2):
             values, alone = outcomes.values[..., pair], outcomes.alone[..., pair]
@@ -291,7 +291,7 @@ class Repetition:
 
     @property
     def factor(self) -> float:
-        """The number of timepoints that say as much as one independent one, from 1 to T (the design effect)."""
+        """Number of timepoints that say as much as one independent timepoint, from 1 to T (the design effect)."""
         return self.together / self.squares if self.squares > 0 else 1.0
 
 
@@ -306,15 +306,15 @@ class Replicator:
 
     At each timepoint utilities are log-ratings plus standard Gumbel noise, independent over instances and algorithms,
     so that each ranking is exactly a Plackett–Luce one. From one timepoint to the next each algorithm keeps its noise
-    on an instance with a probability, its persistence; else it is drawn afresh. Where some tie, the observed values are
-    assigned in the order of the utilities, so that the places that tied tie again.
+    on an instance with a certain probability, the persistence; otherwise it is redrawn. If some tie, the observed
+    values are assigned in the order of the utilities, so that the same places tie again.
 
     Attributes:
         outcomes: The observed outcomes.
         tied: (T, P) whether a ranking has ties.
-        order: (·, n) the observed values of each of those rankings in increasing order, NaN last.
-        alone: (·, n) whether nobody shares the place.
-        persistence: From 0, independent timepoints, to 1.
+        order: (·, n) observed values of each ranking with ties in increasing order, NaN last.
+        alone: (·, n) whether the algorithm at each place ties with no other.
+        persistence: The persistence, from 0 (independent timepoints) to 1.
     """
 
     outcomes: Outcomes
@@ -325,7 +325,7 @@ class Replicator:
 
     @classmethod
     def of(cls, outcomes: Outcomes, persistence: float = 0.0) -> Replicator:
-        """Draws replicates of these outcomes."""
+        """A replicator of these outcomes."""
         tied = (outcomes.alone != outcomes.present).any(axis=2)
         values, alone = outcomes.values[tied], outcomes.alone[tied]
         by_value = np.argsort(values, axis=1)
@@ -350,7 +350,7 @@ class Replicator:
 
 
 def persistent(outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator) -> Replicator:
-    """Draws replicates whose timepoints repeat each other as much as the data's, found by bisection."""
+    """A replicator whose timepoints repeat each other as much as the data's, found by bisection."""
     goal = Repetition.of(outcomes.observed()).factor
     seeds = rng.integers(1 << 63, size=max(1, _FEWEST_INSTANCES // outcomes.values.shape[1]))
     low, high = 0.0, 1.0

@@ -22,7 +22,7 @@ from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
 _NEARLY_EQUAL = 2.0
-"""Importance weights none of which exceeds the mean by more than this factor need no smoothing."""
+"""Importance weights need no smoothing if none exceeds the mean by more than this factor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +30,12 @@ class LeaveOneOut:
     """How well a model predicts the rankings on an instance from those on all others.
 
     Attributes:
-        pointwise: (P, T) log-probability of each instance's ranking at each timepoint, by the posterior without any of
-            that instance's rankings; NaN where there is no ranking.
-        in_sample: (P, T) the same by the posterior with them.
+        pointwise: (P, T) log-probability of each instance's ranking at each timepoint, under the posterior without any
+            of that instance's rankings; NaN where there is no ranking.
+        in_sample: (P, T) the same under the posterior with them.
         k_hat: (P,) Pareto k-hat of the importance weights that leave each instance out, the largest over the
             timepoints if these are independent; −inf where all weights are nearly equal.
-        refitted: (P,) whether the instance was left out by fitting again, so that its k-hat does not matter.
+        refitted: (P,) whether the instance was left out by refitting, so that its k-hat does not matter.
     """
 
     pointwise: FloatArray
@@ -51,7 +51,7 @@ class LeaveOneOut:
 
     @property
     def by_instance(self) -> FloatArray:
-        """(P,) the sum over the timepoints; NaN for instances without a ranking."""
+        """(P,) sums of `pointwise` over the timepoints; NaN for instances without a ranking."""
         return np.where(self._known, np.nansum(self.pointwise, axis=1), np.nan)
 
     @property
@@ -66,7 +66,7 @@ class LeaveOneOut:
 
     @property
     def effective_parameters(self) -> float:
-        """p_loo, about how many parameters the rankings determine: the score in sample minus the score left out."""
+        """Effective number of parameters, p_loo: the in-sample score minus the leave-one-out score."""
         return float(np.nansum(self.in_sample - self.pointwise))
 
     @property
@@ -128,17 +128,17 @@ def leave_one_out(
     the ranking there, which is exact. (Under the hierarchical Dirichlet model the instance's other timepoints still
     inform κ.)
 
-    Each ranking is then predicted at its own timepoint. Scoring the T rankings of an instance at once would reward
-    a posterior for being unsure, as uncertainty makes predictions at several timepoints dependent, which they are for
-    other reasons. The score of a tie is that of the likelihood, the mean log-probability of its orders.
+    Each ranking is then predicted at its own timepoint. Scoring the T rankings of an instance jointly would reward an
+    uncertain posterior: uncertainty makes predictions at several timepoints dependent, while the rankings are dependent
+    for other reasons. The score of a tie is that of the likelihood, the mean log-probability of its orders.
 
     Args:
-        posterior: The posterior after the rankings in `values`, each counted once.
-        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default the rankings
+        posterior: The posterior given the rankings in `values`, each counted once.
+        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; by default the rankings
             that the posterior knows.
-        rng: If given, instances with k-hat above 0.7 are left out by fitting the model again without them, which takes
-            one fit each; it is the source of randomness of these fits.
-        model: The model to fit again, if the posterior does not know its own.
+        rng: The source of randomness for refitting the model without each instance whose k-hat is above 0.7, which
+            takes one fit each; None to leave these out by reweighting, too.
+        model: The model to refit, if the posterior does not know its own.
         precision: As for `choice_counts`.
         draws: Number of draws to use, evenly spaced.
 
@@ -146,8 +146,9 @@ def leave_one_out(
         The score, instance by instance.
 
     Raises:
-        ValueError: If the values do not fit the posterior, `draws` is below 1, or the model to fit again is unknown.
-        TypeError: If `rng` is something else than a generator.
+        ValueError: If the values do not match the posterior, its draws were adjusted, `draws` is below 1, or the model
+            to refit is unknown.
+        TypeError: If `rng` is neither None nor a NumPy Generator.
     """
     rankings = checked_rankings(posterior, values, precision)
     check_unadjusted(posterior)
@@ -172,13 +173,13 @@ def leave_one_out(
 
 
 def error_of_sum(by_instance: FloatArray) -> float:
-    """Standard error of a sum over instances, NaN for those that do not count (eq. 23 of Vehtari et al. 2017)."""
+    """Standard error of a sum over instances, without those that are NaN (eq. 23 of Vehtari et al. 2017)."""
     known = by_instance[~np.isnan(by_instance)]
     return float(np.sqrt(known.size * known.var(ddof=1))) if known.size > 1 else float("nan")
 
 
 def _by_reweighting(rankings: DistinctRankings, log_theta: FloatArray, *, pooled: bool) -> LeaveOneOut:
-    """The scores by importance weights: one for all rankings of an instance if `pooled`, else one for each ranking."""
+    """Scores by importance weights: one for all rankings of an instance if `pooled`, else one for each ranking."""
     instances, timepoints = rankings.index.shape
     pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
     weights, k_hat = np.empty(0), np.full(instances, -np.inf)
@@ -201,7 +202,7 @@ def _by_reweighting(rankings: DistinctRankings, log_theta: FloatArray, *, pooled
 def _refitted(
     posterior: Posterior, model: Model, rankings: Rankings, instance: int, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """(T,) log-probability of an instance's rankings by the posterior without them."""
+    """(T,) log-probability of an instance's rankings under the posterior refitted without them."""
     others, own = rankings.among(np.arange(len(rankings.ranks)) != instance), rankings.among([instance])
     without = fit(others, times=posterior.times, names=posterior.names, model=model, draws=draws, rng=rng)
     distinct, log_theta = DistinctRankings.of(own), log_ratings(without.draws, draws)
@@ -224,7 +225,7 @@ def _weights(likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _log_mean(likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """(U,) log of the mean of the likelihood, from log-likelihoods (U, D) and weights (U, D), default equal."""
+    """(U,) logarithm of the mean likelihood, from log-likelihoods (U, D) and weights (U, D), equal by default."""
     top = likelihood.max(axis=1, initial=-np.inf)
     likely = np.exp(likelihood - top[:, np.newaxis])
     return top + np.log(likely.mean(axis=1) if weights is None else (weights * likely).sum(axis=1))

@@ -42,12 +42,12 @@ class Check:
     Attributes:
         name: The assumption.
         what: The statistic.
-        observed: Its value, the most remarkable one if there are many pairs; None if not checked.
+        observed: The observed value, the most remarkable one if there are many pairs; None if not checked.
         expected: The interval of 95 % of the replicates; None if not checked.
-        p_value: How often a replicate is at least as remarkable; None if not checked.
+        p_value: Share of the replicates that are at least as remarkable; None if not checked.
         passed: Whether nothing is remarkable; None if not checked.
         verdict: The result and its meaning, in plain words.
-        named: The remarkable algorithms or pairs, the most remarkable first; with the third algorithm where it matters.
+        named: The remarkable algorithms or pairs, the most remarkable first, with the third algorithm if it matters.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Check:
 
 
 def nothing_to_check() -> tuple[Check, ...]:
-    """All checks, if there are no rankings."""
+    """The results of all checks if there are no rankings."""
     return tuple(_unchecked(name, "there are no rankings") for name in _WHAT)
 
 
@@ -79,7 +79,7 @@ class Coverage:
     Attributes:
         timepoints: Number of timepoints used.
         of: Number of all timepoints.
-        hidden: Share of their comparisons that ties hide.
+        hidden: Share of the comparisons at these timepoints that ties hide.
     """
 
     timepoints: int
@@ -87,7 +87,7 @@ class Coverage:
     hidden: float
 
     def added_to(self, check: Check, rounded: int = 0) -> Check:
-        """The check with the coverage in its verdict; `rounded` timepoints were skipped."""
+        """Add the coverage to the verdict of a check that skipped `rounded` timepoints."""
         words: list[str] = []
         if self.timepoints - rounded < self.of:
             words.append(f"Looked at {self.timepoints - rounded} of {self.of} timepoints.")
@@ -99,7 +99,7 @@ class Coverage:
 
 
 def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: FloatArray) -> Check:
-    """One rating for each algorithm describes all pairs; `rates` (K,) are expected by the ratings."""
+    """Whether one rating for each algorithm describes all pairs; `rates` (K,) are those that the ratings imply."""
     if not evidence.possible:
         return _unchecked(WIN_RATES, "no two algorithms were compared on instances that leave anything open")
     clauses = [
@@ -114,7 +114,7 @@ def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: Float
 
 
 def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> Check:
-    """Algorithms do not do well and badly on the same instances."""
+    """Whether algorithms do well and badly on the same instances."""
     if not evidence.possible:
         return _unchecked(UNCORRELATED, "it takes three algorithms on the same instances")
     words: list[str] = []
@@ -134,7 +134,7 @@ def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> C
 
 
 def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str, str]]) -> Check:
-    """Who wins does not depend on who else is present; `triples` are a pair and the third algorithm."""
+    """Whether who wins depends on who else is present; `triples` are a pair and the third algorithm."""
     if not evidence.possible:
         return _unchecked(IRRELEVANT, "no algorithm both ran and did not run on enough instances at the same timepoint")
     clauses = [
@@ -152,7 +152,7 @@ def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str
 
 
 def noise_shape(evidence: Evidence) -> Check:
-    """The noise of utilities is Gumbel's."""
+    """Whether the noise of utilities is Gumbel noise."""
     if not evidence.possible:
         return _unchecked(GUMBEL, "it takes three algorithms on the same instances that do not tie")
     if evidence.passed:
@@ -174,7 +174,7 @@ def noise_shape(evidence: Evidence) -> Check:
 def first_places(
     evidence: Evidence, names: Sequence[str], times: FloatArray, ratings: FloatArray, instances: IntArray
 ) -> Check:
-    """Ratings say who is first; `evidence` is of each algorithm at each of the timepoints `times`."""
+    """Whether ratings say who is first; `evidence` is on each algorithm at each of the timepoints `times`."""
     if not evidence.possible:
         return _unchecked(FIRST, "it takes three algorithms on the same instances, one of them the single best")
     worst: dict[int, int] = {}
@@ -195,13 +195,13 @@ def first_places(
 
 
 def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: float | None, *, joint: bool) -> Check:
-    """The rankings of the same runs at several timepoints are independent.
+    """Whether the rankings of the same runs at several timepoints are independent.
 
     Args:
-        evidence: Of the agreement at neighbouring timepoints.
-        per_instance: Mean number of timepoints with a ranking.
+        evidence: Evidence on the agreement at neighbouring timepoints.
+        per_instance: Mean number of timepoints of an instance with a ranking.
         factor: Number of timepoints that say as much as one independent timepoint.
-        excess: By which factor the posterior overstates the number of instances, if known.
+        excess: Factor by which the posterior overstates the number of instances, if known.
         joint: Whether the posterior is joint over time.
     """
     if not evidence.possible:
@@ -253,6 +253,6 @@ def _unchecked(name: str, why: str) -> Check:
 
 
 def _listed(clauses: Sequence[str]) -> str:
-    """The first clauses, and the number of others."""
+    """The first clauses, and the number of the others."""
     more = len(clauses) - _MOST_NAMED
     return "; ".join([*clauses[:_MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])])

@@ -1,7 +1,7 @@
 """Cholesky factors L Lᵀ = H of dense and banded matrices with N rows, by SciPy's wrappers of LAPACK.
 
-They are called directly, since `scipy.linalg.cholesky` and its kin take longer to check a small matrix than LAPACK to
-factorize it. LAPACK wants columns one after the other: the transpose, which needs no copy.
+They are called directly, since `scipy.linalg.cholesky` and the like take longer to check a small matrix than LAPACK to
+factorize it. LAPACK expects column-major order: the transpose, which needs no copy.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ class DenseFactor:
     """The factor of a dense matrix.
 
     Attributes:
-        size: N.
+        size: Number N of rows.
         half_log_det: ½ log det H.
 
     Args:
-        matrix: (N, N); overwritten.
+        matrix: (N, N) matrix H; overwritten.
 
     Raises:
-        numpy.linalg.LinAlgError: If the matrix is not positive definite in floating-point numbers.
+        numpy.linalg.LinAlgError: If the matrix is not numerically positive definite.
     """
 
     def __init__(self, matrix: FloatArray) -> None:
@@ -48,10 +48,10 @@ class BandedFactor:
     """The factor of a banded matrix; attributes and methods as those of `DenseFactor`.
 
     Args:
-        band: (N, k + 1) the lower band, [j, i] being entry [j + i, j]; overwritten.
+        band: (N, k + 1) lower band of H, [j, i] being entry [j + i, j]; overwritten.
 
     Raises:
-        numpy.linalg.LinAlgError: If the matrix is not positive definite in floating-point numbers.
+        numpy.linalg.LinAlgError: If the matrix is not numerically positive definite.
     """
 
     def __init__(self, band: FloatArray) -> None:
@@ -60,15 +60,15 @@ class BandedFactor:
         self.half_log_det = _half_log_det(self._band[0], info)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """As `DenseFactor.solve`."""
+        """See `DenseFactor.solve`."""
         return lapack.dpbtrs(self._band, right, lower=1)[0]
 
     def forward(self, right: FloatArray) -> FloatArray:
-        """As `DenseFactor.forward`."""
+        """See `DenseFactor.forward`."""
         return lapack.dtbtrs(self._band, right, uplo="L")[0]
 
     def backward(self, right: FloatArray) -> FloatArray:
-        """As `DenseFactor.backward`."""
+        """See `DenseFactor.backward`."""
         return lapack.dtbtrs(self._band, right, uplo="L", trans="T")[0]
 
 

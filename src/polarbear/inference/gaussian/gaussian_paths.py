@@ -1,10 +1,11 @@
 """Gaussian priors of paths over time, conditioned on the curvature of a likelihood.
 
-Given its hyperparameters a model's n − 1 contrasts η_q are independent Gaussian paths with mean zero and one covariance
-K over the timepoints, η_q = A x_q with Gaussian coefficients x_q. Near a path the log-likelihood is a parabola with
-curvature C_t at each timepoint, so the posterior of x is nearly Gaussian with precision H = J + Aᵀ C A, where J is the
-prior's. The sampler (see `inference.path_sampling.nested_laplace`) needs three things of it: how paths respond to a
-force, A H⁻¹ Aᵀ b; its volume relative to the prior's, log det H − log det J; and draws. There are two ways to them.
+Given its hyperparameters, a model's n − 1 contrasts η_q are independent Gaussian paths with mean zero and a common
+covariance K over the timepoints, η_q = A x_q with Gaussian coefficients x_q. Near a path the log-likelihood is
+quadratic, with curvature C_t at each timepoint, so the posterior of x is nearly Gaussian with precision H = J + Aᵀ C A,
+where J is the prior's. The sampler (see `inference.path_sampling.nested_laplace`) needs three things of it: the
+response of paths to a force, A H⁻¹ Aᵀ b; its volume relative to the prior's, log det H − log det J; and draws. There
+are two ways to compute them.
 
 - `BandedField`: J is banded and each timepoint depends on few neighbouring coefficients, as in a random walk, a
   state-space model or a spline. H is banded, and the cost is linear in T.
@@ -22,7 +23,7 @@ from polarbear.inference.gaussian.cholesky import BandedFactor, DenseFactor, Fac
 from polarbear.records import FloatArray, IntArray
 
 _SMALL = 1 << 14
-"""Entries up to which a dense matrix is faster than a sparse one."""
+"""Number of entries up to which a dense matrix is faster than a sparse one."""
 
 
 class Conditioned:
@@ -35,9 +36,9 @@ class Conditioned:
         half_log_det: ½ (log det H − log det J).
 
     Args:
-        loadings: (T, B) A, dense or sparse.
-        transposed: (B, T) Aᵀ.
-        factor: Of H.
+        loadings: (T, B) matrix A, dense or sparse.
+        transposed: (B, T) matrix Aᵀ.
+        factor: The factor of H.
         prior_half_log_det: ½ log det J.
         paths: Number q of paths.
     """
@@ -70,7 +71,7 @@ class DenseField:
         noises: Number r of standard normal variables in a path.
 
     Args:
-        basis: (T, r) the matrix A.
+        basis: (T, r) matrix A.
         paths: Number q of paths.
     """
 
@@ -89,7 +90,7 @@ class DenseField:
         """The prior times a likelihood of curvature (T, q, q).
 
         Raises:
-            numpy.linalg.LinAlgError: If H is not positive definite in floating-point numbers.
+            numpy.linalg.LinAlgError: If H is not numerically positive definite.
         """
         basis, q, r = self._basis, self._paths, self.noises
         first, second = np.triu_indices(q)
@@ -127,11 +128,11 @@ class BandedDesign:
         self.bandwidth = max(reach * paths, self._width * paths - 1)
 
     def band(self, precision: FloatArray, curvature: FloatArray) -> FloatArray:
-        """(N, bandwidth + 1) the band of J ⊗ I + Aᵀ C A, [b, i] being entry [b + i, b].
+        """(N, bandwidth + 1) band of J ⊗ I + Aᵀ C A, [b, i] being entry [b + i, b].
 
         Args:
-            precision: (reach + 1, B) the prior's J, where [i, b] is J[b + i, b].
-            curvature: (T, q, q) C.
+            precision: (reach + 1, B) band of the prior's J, where [i, b] is J[b + i, b].
+            curvature: (T, q, q) curvature C.
         """
         q, width = self.paths, self._width
         band = np.zeros((self.positions, q, self.bandwidth + 1))
@@ -147,11 +148,11 @@ class BandedField:
     """Paths η = A x with coefficients x of a banded prior precision; attributes and methods as those of `DenseField`.
 
     Args:
-        design: Where each timepoint's coefficients are.
+        design: The coefficients that each timepoint depends on.
         precision: (reach + 1, B) J in band form: [i, b] is J[b + i, b].
 
     Raises:
-        numpy.linalg.LinAlgError: If J is not positive definite in floating-point numbers.
+        numpy.linalg.LinAlgError: If J is not numerically positive definite.
     """
 
     def __init__(self, design: BandedDesign, precision: FloatArray) -> None:
@@ -159,15 +160,15 @@ class BandedField:
         self._factor = BandedFactor(np.array(precision.T, order="C"))
 
     def spread(self, noise: FloatArray) -> FloatArray:
-        """As `DenseField.spread`."""
+        """See `DenseField.spread`."""
         return self.design.matrix @ self._factor.backward(noise)
 
     def gather(self, force: FloatArray) -> FloatArray:
-        """As `DenseField.gather`."""
+        """See `DenseField.gather`."""
         return self._factor.forward(self.design.transposed @ force)
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
-        """As `DenseField.conditioned`."""
+        """See `DenseField.conditioned`."""
         design = self.design
         factor = BandedFactor(design.band(self.precision, curvature))
         prior = design.paths * self._factor.half_log_det
@@ -178,7 +179,7 @@ Field = DenseField | BandedField
 
 
 def _columnwise(values: FloatArray, rows: IntArray, height: int) -> Any:
-    """A matrix column by column: values (m, k) in the given rows of `height`; dense if it is small."""
+    """A (height, m) matrix whose columns have values (m, k) in the given rows; dense if it is small."""
     m, k = len(values), int(values.shape[1])
     if m * height > _SMALL:
         starts = np.arange(0, m * k + 1, k, dtype=np.int64)

@@ -14,11 +14,11 @@ from polarbear.records import FloatArray, IntArray
 
 Kernel = Literal["matern-3/2", "matern-5/2", "squared-exponential"]
 _OMITTED = 1e-6
-"""Largest variance, of 1, that a low-rank factor may lack at a timepoint."""
+"""Largest part of the variance 1 that a low-rank factor may omit at a timepoint."""
 
 
 def covariance(kernel: Kernel, first: FloatArray, second: FloatArray, length: float) -> FloatArray:
-    """(T, S) the kernel between times (T,) and times (S,) at length-scale ℓ."""
+    """(T, S) values of the kernel between times (T,) and times (S,) at length-scale ℓ."""
     distance = np.abs(first[:, np.newaxis] - second) / length
     if kernel == "matern-3/2":
         scaled = np.sqrt(3.0) * distance
@@ -45,8 +45,8 @@ class LowRankFactor:
     """A covariance matrix as A Aᵀ, up to a millionth of the variance.
 
     Attributes:
-        rows: (T, r) A; a column of zeros if no variance is worth keeping.
-        pivots: (r,) the indices of the rows that are lower triangular.
+        rows: (T, r) matrix A; a column of zeros if no variance is worth keeping.
+        pivots: (r,) indices of the rows that form a lower triangular matrix.
     """
 
     rows: FloatArray
@@ -54,11 +54,11 @@ class LowRankFactor:
 
 
 def low_rank_factor(variance: FloatArray, column: Callable[[int], FloatArray]) -> LowRankFactor:
-    """Cholesky's method with the largest remaining variance as pivot, until that is small enough.
+    """Pivoted Cholesky factorization, stopped when the largest remaining variance is negligible.
 
     Args:
-        variance: (T,) the diagonal of a covariance matrix.
-        column: From an index to that column (T,) of the matrix.
+        variance: (T,) diagonal of a covariance matrix.
+        column: Function from an index to that column (T,) of the matrix.
     """
     remaining, columns, pivots = variance.copy(), np.empty((8, variance.size)), list[int]()
     while True:
@@ -85,14 +85,15 @@ def kernel_factor(kernel: Kernel, at: FloatArray, length: float) -> LowRankFacto
 
 
 def extended_factor(matrix: FloatArray, known: NDArray[np.bool_], factor: LowRankFactor) -> FloatArray:
-    """(T, r) A with A Aᵀ = `matrix`, whose rows at the known times are those of their `factor`, then zeros.
+    """(T, r) factor A with A Aᵀ = `matrix`, whose rows at the known times are those of `factor`, padded with zeros.
 
-    So the process at the known times is the same as without the others, which follow given its values at the pivots.
+    So the process at the known times is the same as without the others; at these it is conditional on its values at the
+    pivots.
 
     Args:
-        matrix: (T, T) positive semi-definite.
-        known: (T,) which times are known.
-        factor: The low-rank factor there.
+        matrix: (T, T) positive semi-definite matrix.
+        known: (T,) mask of the known times.
+        factor: The low-rank factor at the known times.
     """
     rows, across = factor.rows, matrix[np.ix_(known, ~known)]
     follow, _ = lapack.dtrtrs(rows[factor.pivots], across[factor.pivots], lower=1)

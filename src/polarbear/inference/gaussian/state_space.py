@@ -5,8 +5,8 @@ a time Δt they follow x(t + Δt) = Φ(a) x(t) + w with a = λ Δt, where Φ(a) 
 (1 + x)ᵖ, and w has the covariance Q(a) = q ∫₀ᵃ φ(s) φ(s)ᵀ ds, with φ the last column of Φ. As F + I is nilpotent, φ is
 a polynomial times e⁻ˢ, and Q a sum of incomplete gamma functions in which nothing cancels when a is small.
 
-The states are computed at knots only. In between, the value is its conditional mean given both neighbours, which lacks
-at most a millionth of the variance, as knots are close where there are timepoints. So the number of states does not
+The states are computed at knots only. In between, the value is its conditional mean given both neighbours, which omits
+at most a millionth of the variance, since knots are close where there are timepoints. So the number of states does not
 grow with the number of timepoints, and knots are never too close for floating-point numbers.
 """
 
@@ -23,12 +23,12 @@ from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedFiel
 from polarbear.records import FloatArray
 
 _LONGEST = {2: 0.0363, 3: 0.329}
-"""Largest a between knots for each p: conditional variances in between are below 1e-6."""
+"""Largest step a between knots, by p: conditional variances in between are below 1e-6."""
 
 
 @lru_cache(maxsize=16)
 def _design_at_knots(timepoints: int, states: int, paths: int) -> BandedDesign:
-    """Where each timepoint is a knot: the same design for all length-scales."""
+    """The design if each timepoint is a knot, which is the same for all length-scales."""
     start = np.arange(timepoints, dtype=np.int64) * states
     return BandedDesign(start, np.ones((timepoints, 1)), states * timepoints, 2 * states - 1, paths)
 
@@ -37,7 +37,7 @@ class MaternProcess:
     """The transitions of the Matérn process with p states and amplitude 1.
 
     Args:
-        states: p; 2 for Matérn-3/2, 3 for Matérn-5/2.
+        states: Number p of states; 2 for Matérn-3/2, 3 for Matérn-5/2.
     """
 
     def __init__(self, states: int) -> None:
@@ -55,25 +55,25 @@ class MaternProcess:
         self.stationary = self.noise(np.array(np.inf))
 
     def scale(self, length: float) -> float:
-        """λ for a length-scale ℓ."""
+        """The rate λ for a length-scale ℓ."""
         return float(np.sqrt(2 * self.states - 1)) / length
 
     def transition(self, a: FloatArray) -> FloatArray:
-        """(..., p, p) Φ for steps a (...)."""
+        """(..., p, p) transition matrices Φ for steps a (...)."""
         step = a[..., np.newaxis, np.newaxis]
         return np.exp(-step) * sum(step**k * power for k, power in enumerate(self._powers))
 
     def noise(self, a: FloatArray) -> FloatArray:
-        """(..., p, p) Q for steps a (...)."""
+        """(..., p, p) noise covariances Q for steps a (...)."""
         order = np.arange(1.0, self._integrals.size + 1)
         parts: FloatArray = self._intensity * self._integrals * gammainc(order, 2.0 * a[..., np.newaxis])
         return np.tensordot(parts, self._products, axes=1)
 
     def precision(self, steps: FloatArray) -> FloatArray:
-        """(2 p, p B) the band of the joint precision of the states at B knots, [i, b] being J[b + i, b].
+        """(2 p, p B) band of the joint precision of the states at B knots, [i, b] being J[b + i, b].
 
         Args:
-            steps: (B − 1,) a from each knot to the next.
+            steps: (B − 1,) step a from each knot to the next.
         """
         p = self.states
         phi, inverse = self.transition(steps), np.linalg.inv(self.noise(steps))
@@ -93,8 +93,8 @@ class MaternProcess:
         """(T, 2 p) weights of the states at both neighbouring knots in the conditional mean of the value.
 
         Args:
-            a: (T,) distance from the knot before.
-            step: (T,) distance between both knots.
+            a: (T,) step from the preceding knot.
+            step: (T,) step between both knots.
         """
         reached = np.einsum("ti,tji->tj", self.noise(a)[:, 0], self.transition(step - a))
         after = (np.linalg.inv(self.noise(step)) @ reached[:, :, np.newaxis])[:, :, 0]
@@ -102,12 +102,12 @@ class MaternProcess:
         return np.concatenate([before, after], axis=1)
 
     def field(self, at: FloatArray, knots: FloatArray, scale: float, sigma: float, paths: int) -> BandedField:
-        """The process at times (T,), known from its states at knots (B,).
+        """The process at times (T,), determined by its states at knots (B,).
 
         Args:
-            at: (T,) times within the knots.
-            knots: (B,) at least two, increasing.
-            scale: λ.
+            at: (T,) times within the range of the knots.
+            knots: (B,) increasing knots, at least two.
+            scale: The rate λ.
             sigma: The amplitude.
             paths: Number of independent paths.
         """
@@ -121,7 +121,7 @@ class MaternProcess:
         return BandedField(design, self.precision(steps) / sigma**2)
 
     def knots(self, at: FloatArray, scale: float) -> FloatArray:
-        """(B,) knots, at least two, for times (T,): intervals of the longest length cover all but single times."""
+        """(B,) knots, at least two, for times (T,): no interval with times inside exceeds the largest step."""
         longest, times = _LONGEST[self.states] / scale, at.tolist()
         if np.diff(at).min(initial=np.inf) > longest and len(times) > 1:
             return at
@@ -133,7 +133,7 @@ class MaternProcess:
         return np.array(knots if len(knots) > 1 else [knots[0], knots[0] + longest])
 
     def refined(self, knots: FloatArray, at: FloatArray, scale: float) -> FloatArray:
-        """The knots, and more where times (T,) lie beyond them or in an interval that is too long."""
+        """The knots, with further ones where times (T,) lie beyond them or in an interval that is too long."""
         longest = _LONGEST[self.states] / scale
         before, after = (max(0, int(np.ceil(gap / longest))) for gap in (knots[0] - at.min(), at.max() - knots[-1]))
         earlier, later = np.arange(before, 0, -1), np.arange(1, after + 1)

@@ -10,7 +10,7 @@ import numpy as np
 from polarbear.records import FloatArray
 
 _SMALLEST_GAP = 1e-13
-"""Between timepoints on the unit axis, whose rounding is 1e-16."""
+"""Smallest gap between timepoints on the unit axis, where rounding errors are about 1e-16."""
 
 TimeScale = Literal["linear", "log"]
 
@@ -21,7 +21,7 @@ class UnitAxis:
 
     Attributes:
         first: The first timepoint, or its logarithm.
-        span: The distance to the last; 1 if there is only one.
+        span: The distance from the first to the last timepoint; 1 if there is only one.
         time_scale: "linear" or "log".
     """
 

@@ -1,8 +1,8 @@
 """Sums of ratings over choice sets, at one timepoint.
 
-Of few algorithms each choice set is a row of ones and zeros, and sums are a matrix product. Of many, s sets have s n
-entries. But the sets of one ranking are nested: each is the next smaller one and the algorithm chosen from it. So sets
-are arranged in chains of nested sets, and the sums over a chain are cumulative sums.
+With few algorithms each choice set is a row of ones and zeros, and sums are a matrix product. With many algorithms, s
+sets would take s n entries. But the sets of one ranking are nested: each is the next smaller one plus the algorithm
+chosen from it. So sets are arranged in chains of nested sets, and the sums over a chain are cumulative sums.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class ListedSets:
         return theta @ self.members.T
 
     def weighted_log_sums(self, theta: FloatArray, counts: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Terms of (D,) Σ_s c_s log of the sums over each set of ratings (n, D), and the draws that they belong to."""
+        """Yield draws and terms of their (D,) Σ_s c_s log(sum over set s), for ratings (n, D) and counts c (s,)."""
         sums: FloatArray = np.empty(0)
-        factors = _LOG_SMALLEST / np.log(theta.min(initial=0.5))  # the product of so many sums does not vanish
+        factors = _LOG_SMALLEST / np.log(theta.min(initial=0.5))  # a product of this many sums does not underflow
         for sets in batches(counts.size, theta.shape[1], IN_CACHE):
             members, times = self.members[sets], counts[sets]
             sums = np.matmul(members, theta, out=sums[: len(members)] if sums.size else None)  # fresh memory is slow
-            if times.size <= factors and (times == times[0]).all():  # as most are among many algorithms
+            if times.size <= factors and (times == times[0]).all():  # the usual case with many algorithms
                 yield slice(None), times[0] * np.log(np.multiply.reduce(sums))
             else:
                 yield slice(None), times @ np.log(sums, out=sums)
@@ -57,7 +57,7 @@ class ListedSets:
         return np.array(sums).reshape(-1, len(log_theta)).T
 
     def gather(self, rates: FloatArray) -> FloatArray:
-        """(..., n) for each algorithm the sum of rates (..., s) over the sets that contain it."""
+        """(..., n) sums of rates (..., s) over the sets that contain each algorithm."""
         return rates @ self.members
 
     def log_gather(self, log_rates: FloatArray) -> FloatArray:
@@ -82,15 +82,15 @@ class ListedSets:
         return self.members > 0
 
     def sizes_among(self, group: Indices) -> FloatArray:
-        """(s,) number of members each set has in a group of algorithms, of which it holds all its members or none."""
+        """(s,) number of members of each set in a group of algorithms that contains all its members or none."""
         return self.members[:, group].sum(axis=1)
 
     def among(self, group: Indices, chosen: BoolArray) -> ListedSets:
-        """Those sets of (s,) that are chosen, all members of a group, with algorithms in the order of the group."""
+        """The chosen sets (mask (s,)), which lie within a group, with algorithms in the order of the group."""
         return ListedSets(np.ascontiguousarray(self.members[:, group][chosen]))
 
     def with_everyone(self) -> ListedSets:
-        """The sets, and that of all algorithms as the last."""
+        """The sets, followed by the set of all algorithms."""
         return ListedSets(np.concatenate([self.members, np.ones((1, self.members.shape[1]))]))
 
 
@@ -99,9 +99,9 @@ class Chain:
     """l nested sets, the smallest first.
 
     Attributes:
-        members: (m,) the algorithms of the largest set, in the order in which they enter.
-        entry: (m,) the first set that contains each of them.
-        ends: (l,) the number of members of each set, less one.
+        members: (m,) algorithms of the largest set, in the order in which they enter.
+        entry: (m,) index of the first set that contains each of them.
+        ends: (l,) number of members of each set, less one.
     """
 
     members: Indices
@@ -116,7 +116,7 @@ class Chain:
         return cls(members, entry[members], np.count_nonzero(sets, axis=1) - 1)
 
     def only(self, sets: Indices, position: Indices) -> Chain:
-        """Some of the sets, in their order, with algorithms at other positions (n,)."""
+        """Some of the sets, in their order, with algorithms renumbered to `position` (n,)."""
         size = self.ends[sets[-1]] + 1
         return Chain(position[self.members[:size]], np.searchsorted(sets, self.entry[:size]), self.ends[sets])
 
@@ -130,33 +130,33 @@ class NestedSets:
 
     @property
     def sizes(self) -> FloatArray:
-        """As `ListedSets.sizes`."""
+        """See `ListedSets.sizes`."""
         return np.concatenate([np.empty(0), *(chain.ends + 1.0 for chain in self.chains)], dtype=np.float64)
 
     def sums(self, theta: FloatArray) -> FloatArray:
-        """As `ListedSets.sums`."""
+        """See `ListedSets.sums`."""
         return self._accumulate(np.add, theta)
 
     def weighted_log_sums(self, theta: FloatArray, counts: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """As `ListedSets.weighted_log_sums`."""
+        """See `ListedSets.weighted_log_sums`."""
         for draws in batches(theta.shape[1], counts.size, IN_CACHE):
             sums = self.sums(np.ascontiguousarray(theta[:, draws].T))
             yield draws, np.log(sums, out=sums) @ counts
 
     def log_sums(self, log_theta: FloatArray) -> FloatArray:
-        """As `ListedSets.log_sums`."""
+        """See `ListedSets.log_sums`."""
         return self._accumulate(np.logaddexp, log_theta)
 
     def gather(self, rates: FloatArray) -> FloatArray:
-        """As `ListedSets.gather`."""
+        """See `ListedSets.gather`."""
         return self._gather(np.add, rates)
 
     def log_gather(self, log_rates: FloatArray) -> FloatArray:
-        """As `ListedSets.log_gather`."""
+        """See `ListedSets.log_gather`."""
         return self._gather(np.logaddexp, log_rates)
 
     def moments(self, theta: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """As `ListedSets.moments`."""
+        """See `ListedSets.moments`."""
         chosen_from = self.sums(theta[np.newaxis])[0]
         rates = counts / chosen_from
         shared = np.zeros((self.algorithms, self.algorithms))
@@ -166,38 +166,38 @@ class NestedSets:
         return chosen_from, theta * self.gather(rates), shared * np.outer(theta, theta)
 
     def connected(self) -> BoolArray:
-        """As `ListedSets.connected`: the largest set of each chain."""
+        """See `ListedSets.connected`; here the largest set of each chain."""
         largest = np.zeros((len(self.chains), self.algorithms), np.bool_)
         for row, chain in zip(largest, self.chains, strict=True):
             row[chain.members] = True
         return largest
 
     def sizes_among(self, group: Indices) -> FloatArray:
-        """As `ListedSets.sizes_among`."""
+        """See `ListedSets.sizes_among`."""
         inside = np.isin([chain.members[0] for chain in self.chains], group)
         return self.sizes * np.repeat(inside, [chain.ends.size for chain in self.chains])
 
     def among(self, group: Indices, chosen: BoolArray) -> NestedSets:
-        """As `ListedSets.among`."""
+        """See `ListedSets.among`."""
         position = np.zeros(self.algorithms, np.intp)
         position[group] = np.arange(group.size)
         chosen_chains = [(chain, np.flatnonzero(chosen[sets])) for sets, chain in self._slices() if chosen[sets].any()]
         return NestedSets(tuple(chain.only(sets, position) for chain, sets in chosen_chains), group.size)
 
     def with_everyone(self) -> NestedSets:
-        """As `ListedSets.with_everyone`."""
+        """See `ListedSets.with_everyone`."""
         everyone = Chain.of(np.ones((1, self.algorithms), np.bool_))
         return NestedSets((*self.chains, everyone), self.algorithms)
 
     def _accumulate(self, add: np.ufunc, values: FloatArray) -> FloatArray:
-        """(D, s) from values (D, n), added up by `add`."""
+        """(D, s) values (D, n) summed over each set by `add`."""
         result = np.empty((len(values), self.sizes.size))
         for sets, chain in self._slices():
             result[:, sets] = add.accumulate(values[:, chain.members], axis=1)[:, chain.ends]
         return result
 
     def _gather(self, add: np.ufunc, rates: FloatArray) -> FloatArray:
-        """(..., n) from rates (..., s), added up by `add`."""
+        """(..., n) rates (..., s) summed by `add` over the sets that contain each algorithm."""
         result = np.full((*rates.shape[:-1], self.algorithms), 0.0 if add is np.add else -np.inf)
         for sets, chain in self._slices():
             later = add.accumulate(rates[..., sets][..., ::-1], axis=-1)[..., ::-1][..., chain.entry]
@@ -205,7 +205,7 @@ class NestedSets:
         return result
 
     def _slices(self) -> Iterator[tuple[slice, Chain]]:
-        """Each chain, and which of the sets it holds."""
+        """Yield the slice of the sets in each chain, and the chain."""
         start = 0
         for chain in self.chains:
             yield slice(start, start := start + chain.ends.size), chain
@@ -215,7 +215,7 @@ ChoiceSets = ListedSets | NestedSets
 
 
 def choice_sets(sets: MaskArray, algorithms: int) -> tuple[ChoiceSets, Indices]:
-    """Sets as `ChoiceCounts` holds them, and the order in which they now are."""
+    """The choice sets given by masks as in `ChoiceCounts`, and the order in which they are returned."""
     if algorithms <= BITS:
         return ListedSets(membership(sets, algorithms)), np.arange(len(sets))
     chains = _chains(sets)

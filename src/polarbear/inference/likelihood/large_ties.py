@@ -1,4 +1,4 @@
-"""What ties of many algorithms add to the log-likelihood of log-ratings, with derivatives, for many columns at once.
+"""The contribution of large ties to the log-likelihood of log-ratings, with derivatives, for many columns at once.
 
 The integral behind it is explained in `polarbear.rankings.tie_integral`. Ties of the same size k are computed together:
 with D draws, m such ties make C = m D columns.
@@ -21,13 +21,13 @@ from polarbear.records import FloatArray, IntArray
 class TieTerms:
     """M ties of n algorithms at t timepoints.
 
-    Log-ratings are (t, n, D), and ratings their exponentials, which may be raised to a smallest one.
+    Log-ratings have shape (t, n, D); ratings are their exponentials, possibly clipped from below.
 
     Attributes:
         tied: (M, n) whether the algorithm is one of the tied.
         below: (M, n) whether it is ranked below them.
         amounts: (M,) how often the tie occurred.
-        position: (M,) its position in `timepoints`.
+        position: (M,) position of the tie's timepoint in `timepoints`.
         timepoints: (t,) indices of the timepoints.
     """
 
@@ -39,7 +39,7 @@ class TieTerms:
 
     @classmethod
     def of(cls, ties: LargeTies, algorithms: int) -> TieTerms:
-        """The timepoints of `ties` at which there are any."""
+        """All of `ties`, at those timepoints that have any."""
         numbers = np.diff(ties.offsets)
         timepoints = np.flatnonzero(numbers)
         tied, below = (membership(sets, algorithms) > 0 for sets in (ties.tied, ties.below))
@@ -66,7 +66,7 @@ class TieTerms:
         return among.only(np.flatnonzero(among.tied.any(axis=1)))
 
     def parts(self, columns: int) -> Iterator[TieTerms]:
-        """The ties at a few timepoints at a time, for so many columns."""
+        """Yield the ties at a few timepoints at a time, fewer the more columns there are."""
         for part in batches(self.timepoints.size, self.tied.shape[1] * columns, IN_MEMORY):
             ties = self.only(np.flatnonzero((self.position >= part.start) & (self.position < part.stop)))
             yield replace(ties, position=ties.position - part.start, timepoints=self.timepoints[part])
@@ -78,14 +78,14 @@ class TieTerms:
         return wins
 
     def value(self, log_theta: FloatArray, theta: FloatArray) -> FloatArray:
-        """(D,) what the ties add to the log-likelihood."""
+        """(D,) contribution of the ties to the log-likelihood."""
         value = np.zeros(theta.shape[2])
         for ties in self._by_size(theta.shape[2]):
             value += _log_value(ties, log_theta, tie_value(*_columns(ties, theta)))
         return value
 
     def slope(self, log_theta: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the ties add to the log-likelihood (D,), and its derivatives (t, n, D) by the log-ratings."""
+        """The contribution (D,) to the log-likelihood, and its derivatives (t, n, D) by the log-ratings."""
         value, gradient = np.zeros(theta.shape[2]), np.zeros_like(theta)
         for ties in self._by_size(theta.shape[2]):
             integral, by_tied, by_below = tie_slope(*_columns(ties, theta))
@@ -94,9 +94,9 @@ class TieTerms:
         return value, gradient
 
     def expansion(self, log_theta: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """As `slope`, and minus the second derivatives (t, D, n, n), positive semi-definite.
+        """As `slope`, and the negative Hessians (t, D, n, n), positive semi-definite.
 
-        They are a graph's Laplacian: nothing but what each pair of algorithms shares has to be computed.
+        These are graph Laplacians: only the off-diagonal entry of each pair of algorithms has to be computed.
         """
         t, n, draws = theta.shape
         value, gradient, shared = np.zeros(draws), np.zeros_like(theta), np.zeros((t, draws, n, n))
@@ -121,7 +121,7 @@ class TieTerms:
         return value, gradient, shared
 
     def _by_size(self, columns: int) -> Iterator[TieTerms]:
-        """Ties of the same size, not too many at a time."""
+        """Yield ties of the same size, not too many at a time."""
         sizes = self.tied.sum(axis=1)
         for size in np.unique(sizes).tolist():
             same = np.flatnonzero(sizes == size)
@@ -143,14 +143,14 @@ def _columns(ties: TieTerms, theta: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def _log_value(ties: TieTerms, log_theta: FloatArray, integral: FloatArray) -> FloatArray:
-    """(D,) from the integrals F (C,)."""
+    """(D,) contribution to the log-likelihood, from the integrals F (C,)."""
     return ties.amounts @ (_of_tied(ties, log_theta).sum(axis=1) - integral.reshape(len(ties), -1))
 
 
 def _add_gradient(
     ties: TieTerms, gradient: FloatArray, theta: FloatArray, by_tied: FloatArray, by_below: FloatArray
 ) -> None:
-    """Add to (t, n, D) the derivatives of the value, from those of F (k, C) and (C,)."""
+    """Add the derivatives of the value to `gradient` (t, n, D), from those of F (k, C) and (C,)."""
     pulls, pushes = by_tied.reshape(len(by_tied), len(ties), -1), by_below.reshape(len(ties), -1)
     for tie, (position, amount) in enumerate(zip(ties.position, ties.amounts, strict=True)):
         gradient[position, ties.tied[tie]] += amount * (1.0 - pulls[:, tie])
@@ -159,5 +159,5 @@ def _add_gradient(
 
 
 def _shares(ratings: FloatArray) -> FloatArray:
-    """Ratings (b, D) over their sums."""
+    """Ratings (b, D) divided by their sums."""
     return ratings / ratings.sum(axis=0) if len(ratings) else ratings

@@ -10,21 +10,21 @@ from polarbear.records import FloatArray
 _MAX_STEPS = 100
 _MAX_HALVINGS = 30
 _LONGEST_STEP = 3.0
-"""In log-ratings: a longer step leaves the parabola behind."""
+"""Longest step in log-ratings, beyond which the quadratic approximation fails."""
 _TOLERANCE = 1e-10
 _ARMIJO = 1e-4
-"""Share of the predicted increase that a step has to reach (Armijo's rule)."""
+"""Share of the predicted increase that a step must achieve (Armijo's rule)."""
 
 
 def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
     """The mode of the log-ratings and the curvature there.
 
-    The log-density is concave in the log-ratings z and does not change when all move together. Fixing their sum by
-    orthonormal contrasts, such as Helmert's (appendix A of Wurth et al. 2026), or adding a multiple of the all-ones
-    matrix to the curvature, as here, gives the same steps.
+    The log-density is concave in the log-ratings z and does not change when a constant is added to all. Fixing their
+    sum by orthonormal contrasts, such as Helmert's (appendix A of Wurth et al. 2026), or adding a multiple of the
+    all-ones matrix to the curvature, as here, gives the same steps.
 
     Raises:
-        numpy.linalg.LinAlgError: If the curvature is singular in floating-point numbers.
+        numpy.linalg.LinAlgError: If the curvature is numerically singular.
 
     Returns:
         (n,) log-ratings whose ratings sum to 1, and (n, n) the negative Hessian of the log-density, which is singular
@@ -53,7 +53,7 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
 
 
 def _start(choices: Choices) -> FloatArray:
-    """Wins over the wins expected if all algorithms were alike."""
+    """Logarithms of each algorithm's wins over the wins expected if all algorithms were alike."""
     alike = np.zeros((1, choices.wins.size, 1))
     wins = choices.ties.wins().sum(axis=0)
     expected = choices.sets.gather(choices.counts / choices.sets.sizes) + choices.total / choices.wins.size

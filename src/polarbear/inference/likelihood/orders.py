@@ -12,7 +12,7 @@ from polarbear.records import FloatArray
 
 _TINY = np.finfo(np.float64).tiny
 _EXACT, _MOST = 6, 12
-"""Orders that stand for a ranking with ties: ties of up to three are exact by so many, and larger ones get more."""
+"""Number of orders that represent a ranking with ties: six make ties of up to three exact; larger ties get twelve."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,10 +24,10 @@ class Orders:
 
     Attributes:
         order: (R, n) algorithms from the best to the worst, then those that were not run.
-        size: (R,) how many were run.
-        choices: (R,) how many were chosen from others: all but the last, and those whose order is unknown.
-        start: (T P + 1,) the first of the orders of each cell, timepoint by timepoint, and R.
-        shape: T and P.
+        size: (R,) number of algorithms that were run.
+        choices: (R,) number of choices: of all algorithms that were run but the last, and those whose order is unknown.
+        start: (T P + 1,) index of the first order of each cell (timepoint and instance), timepoint by timepoint, and R.
+        shape: (T, P).
     """
 
     order: NDArray[np.intp]
@@ -60,7 +60,7 @@ class Orders:
         return cls(order, size[cell], choices[cell], start, (timepoints, count))
 
     def expand(self, log_ratings: FloatArray) -> Expansion:
-        """The log-likelihood at log ratings (T, P, n), or (T, 1, n) if all instances have the same."""
+        """The log-likelihood at log-ratings (T, P, n), or (T, 1, n) if they are the same on all instances."""
         n = log_ratings.shape[-1]
         each = np.broadcast_to(log_ratings, (*self.shape, n)).reshape(-1, n)
         copies = np.diff(self.start)
@@ -80,7 +80,7 @@ class Orders:
         return Expansion(value, scores, self, strength, mass, squares)
 
     def means(self, values: FloatArray, timepoint: int | None = None) -> FloatArray:
-        """(T P, ...) means over the orders of each cell, of all or of one timepoint's (P, ...)."""
+        """(T P, ...) means over the orders of each cell, or (P, ...) those of one timepoint."""
         count = self.shape[1]
         start = self.start if timepoint is None else self.start[timepoint * count : (timepoint + 1) * count + 1]
         if start.size - 1 == len(values):
@@ -96,15 +96,15 @@ class Orders:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expansion:
-    """The log-likelihood of the ranking in each of (T, P) cells, and its derivatives by the cell's log ratings.
+    """The log-likelihood of the ranking in each of (T, P) cells, and its derivatives by the cell's log-ratings.
 
     Attributes:
-        value: (T, P).
-        scores: (T, P, n) the gradients.
-        orders: The orders; strength, mass and squares (R, n) are what `curvature` needs of each.
-        strength: Ratings, the largest of which is 1.
-        mass: How often each algorithm would be chosen.
-        squares: Σ 1 / (sum of a set's ratings)² over the sets that it is in.
+        value: (T, P) log-likelihood.
+        scores: (T, P, n) gradients.
+        orders: The orders, for each of which `curvature` uses the following.
+        strength: (R, n) ratings, the largest of which is 1.
+        mass: (R, n) expected number of times that each algorithm is chosen.
+        squares: (R, n) sum of 1 / (sum of a set's ratings)² over the sets that contain each algorithm.
     """
 
     value: FloatArray
@@ -115,11 +115,11 @@ class Expansion:
     squares: FloatArray
 
     def curvature(self, timepoint: int) -> FloatArray:
-        """(P, n, n) the negative Hessians of a timepoint's instances."""
+        """(P, n, n) negative Hessians of a timepoint's instances."""
         count = self.orders.shape[1]
         rows = slice(self.orders.start[timepoint * count], self.orders.start[(timepoint + 1) * count])
         strength, mass, squares = self.strength[rows], self.mass[rows], self.squares[rows]
-        # the sets that two algorithms are both in are those of the one that leaves first, whose sum is less
+        # two algorithms are both in the sets of the one that leaves first, whose sum is smaller
         result = -np.minimum(squares[:, :, np.newaxis], squares[:, np.newaxis, :])
         result *= strength[:, :, np.newaxis]
         result *= strength[:, np.newaxis, :]

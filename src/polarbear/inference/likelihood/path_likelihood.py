@@ -20,16 +20,16 @@ from polarbear.records import FloatArray
 _MAX_FILL = 2.0
 """Timepoints share a list of choice sets if that at most doubles the number of counts."""
 _MAX_PAIRED = 16
-"""Algorithms up to which curvatures are sums over pairs: a product with n⁴ entries, faster than matrices while n is
-small."""
+"""Number of algorithms up to which curvatures are sums over pairs: a product with n⁴ entries, faster than matrices for
+small n."""
 _CERTAIN = 50.0
 """A difference of log-ratings at which the better algorithm practically always wins."""
 _SMALLEST = -300.0
-"""Log-ratings so far below the best do not matter in a sum, and the squares of their exponentials would vanish."""
+"""Log-ratings are clipped this far below the best: lower ones do not matter in a sum, and their squares underflow."""
 
 
 def helmert(algorithms: int) -> FloatArray:
-    """(n, n − 1) Helmert's contrasts (eq. 38): orthonormal columns that sum to zero."""
+    """(n, n − 1) Helmert contrasts (eq. 38): orthonormal columns that sum to zero."""
     k = np.arange(1, algorithms)
     contrasts = np.triu(np.tile(np.sqrt(1.0 / (k * (k + 1))), (algorithms, 1)))
     contrasts[k, k - 1] = -np.sqrt(k / (k + 1))
@@ -48,8 +48,8 @@ class Expansion(NamedTuple):
 
     Attributes:
         value: (K,) log-likelihood.
-        gradient: (T, n − 1, K).
-        curvature: (K, T, n − 1, n − 1) the negative Hessian, positive semi-definite.
+        gradient: (T, n − 1, K) gradient.
+        curvature: (K, T, n − 1, n − 1) negative Hessian, positive semi-definite.
     """
 
     value: FloatArray
@@ -62,8 +62,8 @@ class _Block:
     """Timepoints with the same choice sets.
 
     Attributes:
-        times: Their slice.
-        wins: (m, n, 1).
+        times: The slice of these timepoints.
+        wins: (m, n, 1) how often each algorithm was chosen.
         members: (s, n) 1 where the algorithm is in the choice set, else 0.
         amounts: (m, s) how often each set was chosen from.
         pairs: (s, n (n + 1) / 2) 1 where both algorithms of a pair are in the choice set; empty if n is large.
@@ -76,13 +76,13 @@ class _Block:
     pairs: FloatArray
 
     def chosen_from(self, theta: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Some of the sets at a time, their amounts (m, s, 1), and sums over them (m, s, D) of ratings (m, n, D)."""
+        """Yield some sets at a time, their amounts (m, s, 1), and sums (m, s, D) of ratings (m, n, D) over them."""
         for sets in batches(len(self.members), len(theta) * theta.shape[2], IN_CACHE):
             yield sets, self.amounts[:, sets, np.newaxis], self.members[sets] @ theta
 
 
 class Likelihood:
-    """The log-likelihood of the rankings in `counts` for paths η (T, n − 1, D), D of them.
+    """The log-likelihood of the rankings in `counts` for D paths η (T, n − 1, D).
 
     Args:
         counts: The rankings, of at least two algorithms.
@@ -130,7 +130,7 @@ class Likelihood:
         return bool(self.value(self.contrasts.T @ (_CERTAIN * order))[0] > -1.0)
 
     def value(self, eta: FloatArray) -> FloatArray:
-        """(D,) the log-likelihood of paths (T, n − 1, D)."""
+        """(D,) log-likelihood of paths (T, n − 1, D)."""
         value = np.zeros(eta.shape[2])
         for block, mu, theta in self._parts(eta):
             value += np.einsum("mnd,mnd->d", block.wins, mu)
@@ -141,7 +141,7 @@ class Likelihood:
         return value
 
     def slope(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The log-likelihood (D,) of paths (T, n − 1, D), and its gradient of the same shape as the paths."""
+        """The log-likelihood (D,) of paths (T, n − 1, D), and its gradient, of the same shape as the paths."""
         value, gradient = np.zeros(eta.shape[2]), np.zeros_like(eta)
         for block, mu, theta in self._parts(eta):
             value += np.einsum("mnd,mnd->d", block.wins, mu)
@@ -187,7 +187,7 @@ class Likelihood:
         return Expansion(value, gradient, curvature)
 
     def _parts(self, eta: FloatArray) -> Iterator[tuple[_Block, FloatArray, FloatArray]]:
-        """Blocks, or parts of blocks that fit into the cache, and log-ratings and ratings (m, n, D) there."""
+        """Yield blocks, or parts of them that fit into the cache, with log-ratings and ratings (m, n, D) there."""
         for block in self._blocks:
             timepoints, sets = block.amounts.shape
             for part in batches(timepoints, sets * eta.shape[2], IN_CACHE):
@@ -203,7 +203,7 @@ class Likelihood:
         return curvature.reshape(paths, m, q, q)
 
     def _by_matrices(self, theta: FloatArray, expected: FloatArray, shared: FloatArray) -> FloatArray:
-        """The same from counts of pairs (K, m, n, n), by n³ steps where there are many algorithms."""
+        """The same from counts of pairs (K, m, n, n), in O(n³), for many algorithms."""
         by_path = theta.transpose(2, 0, 1)
         shared *= -by_path[:, :, :, np.newaxis] * by_path[:, :, np.newaxis, :]
         diagonal = np.einsum("kmnn->kmn", shared)
@@ -212,7 +212,7 @@ class Likelihood:
 
 
 def _count_pairs(shared: FloatArray, block: _Block, sets: slice, rates: FloatArray) -> None:
-    """Add to counts of pairs, as `Likelihood.expansion` has them, some sets weighted by rates (m, s, K)."""
+    """Add some sets, weighted by rates (m, s, K), to the counts of pairs in `Likelihood.expansion`."""
     if block.pairs.size:
         shared += block.pairs[sets].T @ rates
         return
@@ -222,7 +222,7 @@ def _count_pairs(shared: FloatArray, block: _Block, sets: slice, rates: FloatArr
 
 
 def _relative(eta: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log-ratings (..., n, D) relative to the best one of each column, and their exponentials."""
+    """Log-ratings (..., n, D) relative to the best of each column, and their exponentials."""
     mu = contrasts @ eta
     mu -= mu.max(axis=-2, keepdims=True)
     return mu, np.exp(np.maximum(mu, _SMALLEST))

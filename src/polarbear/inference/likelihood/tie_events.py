@@ -1,4 +1,4 @@
-"""Latent variables that make the ratings in large ties gamma variables again, for Gibbs sampling.
+"""Latent variables, given which ratings are gamma variables even with large ties, for Gibbs sampling.
 
 A choice set S that was chosen from c times has the latent variable Z_S ~ Gamma(c, Σ_{j in S} λ_j) (see
 `inference.sampling.gibbs`). That is the sum of the jumps of a Poisson process with rate c e^{−u Σ λ_j} du / u for jumps
@@ -20,11 +20,11 @@ from polarbear.records import FloatArray, IntArray
 
 Indices = NDArray[np.intp]
 _RARE = 1e-14
-"""Probability that a sum of rates exceeds what the nodes are scaled for."""
+"""Probability that a sum of rates exceeds the value that the nodes are scaled for."""
 
 
 class TieEvents:
-    """Draws what large ties add to the latent variables, for many chains at once.
+    """Draws the contribution of large ties to the latent variables, for many chains at once.
 
     Args:
         ties: The ties, at one timepoint.
@@ -37,11 +37,11 @@ class TieEvents:
 
     @property
     def work(self) -> int:
-        """About how many random numbers are drawn for one chain."""
+        """Approximate number of random numbers drawn for one chain."""
         return sum(2 * size * tie_nodes(size, 1.0).u.size for size in self._ties.tied.sum(axis=1).tolist())
 
     def __call__(self, rates: FloatArray) -> FloatArray:
-        """(C, n) the sum of the latent variables of all sets that contain the algorithm, given rates (C, n)."""
+        """(C, n) sums of the latent variables of all sets that contain each algorithm, given rates (C, n)."""
         scale = max(self._scale, float(rates.sum(axis=1).max(initial=0.0)))
         sums = np.zeros(rates.shape)
         for tied, below, amount in zip(self._ties.tied, self._ties.below, self._ties.amounts, strict=True):
@@ -49,7 +49,7 @@ class TieEvents:
         return sums / scale
 
     def _add(self, sums: FloatArray, rates: FloatArray, tied: Indices, below: Indices, amount: float) -> None:
-        """Add the part of one tie to (C, n)."""
+        """Add the contribution of one tie to `sums` (C, n)."""
         chains = len(rates)
         theta, base = rates[:, tied], rates[:, below].sum(axis=1)
         nodes = tie_nodes(tied.size, float((theta.min(axis=1) + base).min()))

@@ -13,23 +13,23 @@ from polarbear.rankings import ChoiceCounts, set_sizes
 from polarbear.records import FloatArray
 
 _SMALLEST = -700.0
-"""Exponentials of log-ratings below this vanish, which matters in sums of nothing else; these are in logarithms."""
+"""Exponentials of log-ratings below this underflow; sums of nothing else are therefore computed in logarithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
     """Wins and choice-set counts at one timepoint, and a symmetric Dirichlet prior.
 
-    A Dirichlet prior with parameter α is one more set of choices, α wins for each algorithm, all chosen from the
-    whole set, because the density of log-ratings under it is Π_i θ_i^α.
+    A Dirichlet prior with parameter α amounts to additional choices, α wins for each algorithm from the whole set,
+    because the density of log-ratings under it is Π_i θ_i^α.
 
     Attributes:
         wins: (n,) how often each algorithm was chosen, plus α.
-        sets: The s choice sets; the set of all algorithms is left out.
+        sets: The s choice sets, without the set of all algorithms.
         counts: (s,) how often each set was chosen from.
         whole: How often the set of all algorithms was chosen from, not including the prior's n α.
         alpha: The prior's parameter α.
-        ties: Ties of so many algorithms that neither `wins` nor `counts` include their choices.
+        ties: Large ties, whose choices neither `wins` nor `counts` include.
     """
 
     wins: FloatArray
@@ -54,7 +54,7 @@ class Choices:
         return cls(wins + alpha, sets, amounts[~whole][order], float(amounts[whole].sum()), alpha, ties)
 
     def groups(self) -> list[NDArray[np.intp]]:
-        """The algorithms that rankings connect, directly or through others, group by group."""
+        """Groups of algorithms that rankings connect, directly or through others."""
         label = np.arange(self.wins.size)
         if self.whole > 0:
             return [label]

@@ -1,20 +1,20 @@
-"""Posteriors over time, widened where the same runs are ranked at every timepoint.
+"""Widen posteriors over time to account for the same runs being ranked at every timepoint.
 
-A model that ties timepoints together takes what an instance's rankings repeat for new evidence. To first order instance
-p moves the posterior mean of the log-ratings by S g_p, where S is their posterior covariance over all timepoints and
-g_p the instance's score, the gradient of its log-likelihood. So if instances were drawn anew, the mean would scatter by
+A pooled model counts repeated rankings of an instance as new evidence. To first order, instance p shifts the posterior
+mean of the log-ratings by S g_p, where S is their posterior covariance over all timepoints and g_p the instance's
+score, the gradient of its log-likelihood. So under resampling of the instances the mean has the covariance
 
     V = S J S,  J = Σ_p g_p g_pᵀ,
 
-the sandwich (Müller 2013). Where V is more than S, the draws are moved linearly about their mean until their covariance
-is V (the curvature adjustment of Ribatet, Cooley and Davison 2012); elsewhere they stay as they are.
+the sandwich (Müller 2013). Where V exceeds S, the draws are transformed linearly about their mean to have covariance V
+(the curvature adjustment of Ribatet, Cooley and Davison 2012); elsewhere they remain unchanged.
 
 With the scores as columns of G, and W diag(a) Wᵀ the eigendecomposition of Gᵀ S G, deviations are multiplied by
 
     A = I + S G W diag((√max(a, 1) − 1) / a) Wᵀ Gᵀ,
 
-so that A S Aᵀ = S^½ max(S^½ J S^½, I) S^½. Since V is known from P instances only, a is multiplied by 1 + 2 / P, about
-the variance of Student's t with P degrees of freedom.
+so that A S Aᵀ = S^½ max(S^½ J S^½, I) S^½. Since V is estimated from only P instances, a is multiplied by 1 + 2 / P,
+about the variance of Student's t with P degrees of freedom.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _TINY = np.finfo(np.float64).tiny
 _NEGLIGIBLE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 20
 _ENOUGH = 1000
-"""Draws from which a standard deviation is known to 2 %."""
+"""Number of draws that give a standard deviation to about 2 %."""
 
 
 def adjusted(posterior: Posterior, rankings: Rankings) -> Posterior:
-    """The posterior after these rankings, made as wide as their instances differ."""
+    """Widen the posterior given these rankings to match the variation between their instances."""
     timepoints, n = posterior.times.size, len(posterior.names)
     if min(timepoints, n - 1) < 1:
         return posterior
@@ -45,7 +45,7 @@ def adjusted(posterior: Posterior, rankings: Rankings) -> Posterior:
     parts = [slice(start, start + step) for start in range(0, timepoints, step)]
 
     def paths(some: slice) -> FloatArray:
-        """(t, q, D) Helmert's contrasts of the log-ratings: those of all timepoints at once take too much memory."""
+        """(t, q, D) Helmert contrasts of the log-ratings, at some timepoints at a time to save memory."""
         return contrasts.T @ np.log(np.maximum(posterior.draws[:, some].transpose(1, 2, 0), _TINY))
 
     centre = np.concatenate([paths(some).mean(axis=2, keepdims=True) for some in parts])
@@ -69,7 +69,7 @@ def adjusted(posterior: Posterior, rankings: Rankings) -> Posterior:
 
 
 def widening(before: FloatArray, after: FloatArray) -> FloatArray:
-    """(T,) the factor by which draws of the log-ratings (D, T, n) have become wider."""
+    """(T,) factor by which the draws (D, T, n) have become wider in log-ratings."""
     spreads: list[FloatArray] = []
     step = -(-len(before) // _ENOUGH)
     for theta in (before[::step], after[::step]):
@@ -80,13 +80,13 @@ def widening(before: FloatArray, after: FloatArray) -> FloatArray:
 
 
 def _scores(rankings: Rankings, theta: FloatArray) -> FloatArray:
-    """(G, T, n) gradient of each group's log-likelihood by the log-ratings, at ratings (T, n)."""
+    """(G, T, n) gradient of each group's log-likelihood with respect to the log-ratings, at ratings (T, n)."""
     distinct = DistinctRankings.of(rankings)
     return np.stack([rankings.group_sums(distinct.scores(t, at)) for t, at in enumerate(theta)], axis=1)
 
 
 def _stretch(pulls: FloatArray, groups: int) -> tuple[FloatArray, FloatArray]:
-    """The w and u (k, D) that turn deviations d into d + (d wᵀ) u, from the pulls Gᵀ d (P, D) of the scores on them."""
+    """Arrays w and u (k, D) that map deviations d to d + (d wᵀ) u, from the projections Gᵀ d (P, D) on the scores."""
     variances, axes = np.linalg.eigh(pulls @ pulls.T / pulls.shape[1])
     large = variances > _NEGLIGIBLE
     variances, along = variances[large, np.newaxis], axes[:, large].T @ pulls

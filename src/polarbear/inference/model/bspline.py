@@ -19,15 +19,15 @@ from polarbear.validation import Finite, Natural, Whole, real, settings
 class BSpline(TemporalModel):
     """η_q(t) = Σ_j β_qj B_j(t) with β_qj ~ N(0, σ²), log-ratings μ = Q η, on a time axis of unit length.
 
-    The inner knots lie at quantiles of the timepoints, so that each coefficient governs about as many timepoints; the
-    outer ones are repeated at both ends.
+    The inner knots lie at quantiles of the timepoints, so that each coefficient governs about equally many timepoints;
+    the outer knots are repeated at both ends.
 
-    Where few rankings inform each coefficient, as with K = T / 2 at a thousand timepoints, weights are poor, and
-    annealing or Markov chains answer: the cost then grows faster than T.
+    If few rankings inform each coefficient, as with K = T / 2 at a thousand timepoints, importance weights are poor,
+    and annealing or Markov chains take over: the cost then grows faster than T.
 
     Attributes:
         degree: Degree d of the splines; 3 is cubic.
-        coefficients: Number K of splines, at least d + 1; None: half the number of timepoints.
+        coefficients: Number K of splines, at least d + 1; None for half the number of timepoints.
         sigma_log_mean: Mean of log σ; σ ~ LogNormal(0, 0.5) by default.
         sigma_log_sd: Standard deviation of log σ.
         time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
@@ -68,7 +68,7 @@ class BSpline(TemporalModel):
 
 
 def knots(at: FloatArray, count: int, degree: int) -> FloatArray:
-    """(K + d + 1,) knots of K splines of degree d on [0, 1]: quantiles of times (T,), and both ends d + 1 times."""
+    """(K + d + 1,) knots of K splines of degree d on [0, 1]: quantiles of times (T,), and each end d + 1 times."""
     inner = np.quantile(at, np.linspace(0.0, 1.0, count - degree + 1)[1:-1])
     return np.concatenate([np.zeros(degree + 1), inner, np.ones(degree + 1)])
 
@@ -79,10 +79,10 @@ def splines(at: FloatArray, knots: FloatArray, degree: int) -> tuple[IntArray, F
     Args:
         at: (T,) increasing times.
         knots: (K + d + 1,) knots from 0 to 1, never decreasing.
-        degree: Their degree d.
+        degree: Degree d of the splines.
 
     Returns:
-        (T,) index of the first spline that is not zero at each time, and (T, d + 1) the values of it and the next d.
+        (T,) index of the first nonzero spline at each time, and (T, d + 1) values of that spline and the next d.
     """
     last = knots.size - degree - 2
     interval = np.clip(np.searchsorted(knots, at, side="right") - 1, degree, last).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Ratings conditional on what is known of an instance: log θ_a(t | z) = α_a(t) + β_a(t)ᵀ φ(z)."""
+"""Ratings conditional on features z of the instance: log θ_a(t | z) = α_a(t) + β_a(t)ᵀ φ(z)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 
 _FURTHEST = 4.0
-"""Standard deviations from the mean at which features are cut off, so that no outlier decides alone."""
+"""Number of standard deviations from the mean at which features are clipped, to limit the influence of outliers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariates:
-    """How features become φ: standardized on the instances of the fit, and cut off four standard deviations from 0.
+    """The map from features to covariates φ: standardized on the instances of the fit, and clipped at ±4.
 
-    A feature that is not known is at its mean. Where that was so on some instances of the fit, one more covariate says
+    An unknown feature is set to its mean. If it was unknown on some instances of the fit, another covariate indicates
     whether it is.
 
     Attributes:
-        names: The m features.
-        centre: (m,) means.
-        scale: (m,) standard deviations; 0 where a feature does not vary, which then takes no part.
-        unknown: (m,) whether there were instances on which it was not known.
-        squares: Whether the squares of features take part, too.
-        owners: (c,) the feature that each entry of φ belongs to, −1 for the constant.
+        names: Names of the m features.
+        centre: (m,) means of the features.
+        scale: (m,) standard deviations; 0 for a feature that does not vary, which is left out.
+        unknown: (m,) whether the feature was unknown on some instances, but not on all.
+        squares: Whether the squares of features are covariates, too.
+        owners: (c,) index of the feature that each entry of φ derives from, −1 for the constant.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Covariates:
 
     @classmethod
     def of(cls, values: FloatArray, names: tuple[str, ...], squares: bool) -> Covariates:
-        """From features (P, m), NaN where not known."""
+        """Derive the map from features (P, m), NaN where unknown."""
         known: NDArray[np.bool_] = np.isfinite(values)
         unknown: NDArray[np.bool_] = np.any(known, axis=0, keepdims=False) & ~np.all(known, axis=0, keepdims=False)
         count = np.maximum(known.sum(axis=0), 1)
@@ -60,11 +60,11 @@ class Covariates:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Features that say nothing, as they did not vary."""
+        """Features that have no effect because they did not vary."""
         return tuple(name for i, name in enumerate(self.names) if i not in self.owners)
 
     def phi(self, values: FloatArray) -> FloatArray:
-        """(P, c) from features (P, m), NaN where not known."""
+        """(P, c) covariates from features (P, m), NaN where unknown."""
         varying = self.scale > 0
         z = (values[:, varying] - self.centre[varying]) / self.scale[varying]
         z = np.clip(np.where(np.isnan(z), 0.0, z), -_FURTHEST, _FURTHEST)
@@ -77,11 +77,11 @@ class ConditionalRatings:
     """The posterior of ratings that depend on features of the instance; made by `fit_conditional`.
 
     Attributes:
-        names: The n algorithms.
-        times: (T,) the timepoints.
-        covariates: How features become φ.
-        draws: (D, T, n, c) coefficients of φ, α first; each column sums to 0 over the algorithms. Joint over time.
-        spread: (c, c) mean of φ φᵀ about its mean, over the instances of the fit.
+        names: The n algorithms' names.
+        times: (T,) timepoints.
+        covariates: The map from features to φ.
+        draws: (D, T, n, c) draws of the coefficients of φ, α first, joint over time. They sum to 0 over the algorithms.
+        spread: (c, c) covariance of φ over the instances of the fit.
     """
 
     names: tuple[str, ...]
@@ -94,19 +94,19 @@ class ConditionalRatings:
     def of(
         cls, names: tuple[str, ...], times: FloatArray, covariates: Covariates, draws: FloatArray, phi: FloatArray
     ) -> ConditionalRatings:
-        """From φ (P, c) of the instances of the fit, else as the attributes."""
+        """Build from φ (P, c) of the instances of the fit; the other arguments are as the attributes."""
         spread = np.cov(phi, rowvar=False, ddof=0).reshape(phi.shape[1], -1)
         return cls(names, times, covariates, draws, spread)
 
     def given(self, z: Mapping[str, float] | ArrayLike) -> Posterior:
-        """The posterior of the ratings on instances with such features.
+        """The posterior of the ratings on instances with given features.
 
         Args:
-            z: Values by feature, or (m,) in the order of `covariates.names`; those that are left out or NaN are not
-                known.
+            z: Values by feature name, or (m,) values in the order of `covariates.names`; missing or NaN values are
+                unknown.
 
         Raises:
-            ValueError: If there is no such feature, or a number of them that does not fit.
+            ValueError: If there is no such feature, or the number of values is wrong.
         """
         phi = self.covariates.phi(self.row(z)[np.newaxis])[0]
         theta = np.exp(normalized(self.draws @ phi))
@@ -114,7 +114,7 @@ class ConditionalRatings:
         return Posterior(theta, self.times, self.names, joint=True, diagnostics=diagnostics)
 
     def row(self, z: Mapping[str, float] | ArrayLike) -> FloatArray:
-        """(m,) features in order, NaN where not known; arguments and errors as of `given`."""
+        """(m,) features in order, NaN where unknown; arguments and errors as in `given`."""
         names = self.covariates.names
         if isinstance(z, Mapping):
             if unknown := [name for name in z if name not in names]:
@@ -126,7 +126,7 @@ class ConditionalRatings:
         return row
 
     def effect(self, feature: str) -> Band:
-        """(T, n) what one standard deviation more of a feature, from its mean, adds to log ratings.
+        """(T, n) change of the log-ratings when a feature increases from its mean by one standard deviation.
 
         Raises:
             ValueError: If there is no such feature, or it did not vary.
@@ -141,10 +141,10 @@ class ConditionalRatings:
         return Band.of(self.draws @ (high - low))
 
     def importance(self) -> dict[str, Band]:
-        """Which features decide: (T,) the share of each in the variance of log ratings over the instances of the fit.
+        """Importance of each feature: its (T,) share of the variance of the log-ratings over the instances of the fit.
 
-        The variance of the sum of a feature's terms, summed over algorithms, beside that of all features; features
-        that go together share what they explain, so that shares need not sum to 1. ``positive`` is the probability
+        It is the variance of the sum of the feature's terms, summed over algorithms, relative to that of all features.
+        Correlated features share what they explain, so that shares need not sum to 1. ``positive`` is the probability
         that the feature has the largest share.
         """
         owners, draws = self.covariates.owners, self.draws
@@ -168,24 +168,24 @@ def fit_conditional(
     """Infer how ratings over time depend on features of the instance.
 
     log θ_a(t | z) = α_a(t) + β_a(t)ᵀ φ(z), where φ(z) are the standardized features, and θ are Plackett–Luce ratings
-    (eq. 6 of Wurth et al. 2026). Features that decide nothing shrink to 0, by a scale for each that is estimated (see
-    `inference.model.regression`). Draws are joint over time: each group of instances has one random weight for all
-    timepoints. Ties count as all their orders; of ties of more than three algorithms, twelve orders take part.
+    (eq. 6 of Wurth et al. 2026). The effects of irrelevant features shrink to 0, by a scale estimated for each feature
+    (see `inference.model.regression`). Draws are joint over time: each group of instances has one random weight for all
+    timepoints. A tie counts as the mean over all its orders, or over twelve of them if more than three algorithms tie.
 
-    The posterior holds for instances like those of the fit. It does not notice that an instance is unlike them all:
-    there a straight line goes on, but no further than four standard deviations from the mean.
+    The posterior is valid for instances like those of the fit. It gives no warning if an instance is unlike them: the
+    effect is extrapolated, but no further than four standard deviations from the mean.
 
     Args:
-        rankings: At least two groups of instances. Instances that are near twins, such as those of one function,
-            belong to one group.
-        features: (P,) values for each instance by feature, or (P, m). NaN where not known: it then counts as at its
-            mean, and whether it is known becomes a covariate.
-        squares: Whether the squares of features take part, so that an effect need not be a straight line.
-        draws: How many draws, D.
-        rng: For all draws.
+        rankings: Rankings on at least two groups of instances. Closely related instances, such as those of one
+            function, belong in one group.
+        features: (P,) values for each instance by feature name, or (P, m) values. A value that is NaN is unknown: it is
+            replaced by the mean, and an indicator of unknown values becomes a covariate.
+        squares: Whether to include the squares of features, so that effects need not be linear.
+        draws: Number D of draws.
+        rng: The source of all randomness.
 
     Raises:
-        ValueError: If features do not fit the rankings or are infinite, or there are fewer than two groups or two
+        ValueError: If the features do not match the rankings or are infinite, or there are fewer than two groups or two
             algorithms.
     """
     names, values = _checked_features(features, len(rankings.ranks))
@@ -227,7 +227,7 @@ def _checked_features(
 
 
 class _FeatureDesign:
-    """Log ratings Q B φ_p, where the columns of Q are Helmert's contrasts, and B (n − 1, c) the coefficients."""
+    """Log-ratings Q B φ_p, where the columns of Q are Helmert contrasts, and B (n − 1, c) are the coefficients."""
 
     def __init__(self, phi: FloatArray, algorithms: int, owners: IntArray) -> None:
         self._phi, self._contrasts = phi, helmert(algorithms)
@@ -236,7 +236,7 @@ class _FeatureDesign:
         self._pairs = phi[:, self._above[0]] * phi[:, self._above[1]]
 
     def ratings(self, coefficients: FloatArray) -> FloatArray:
-        """See `polarbear.inference.model.regression.Design`, as for all methods."""
+        """See `polarbear.inference.model.regression.Design`, also for the other methods."""
         by_contrast = coefficients.reshape(len(coefficients), self._contrasts.shape[1], -1)
         return (self._phi @ by_contrast.transpose(0, 2, 1)) @ self._contrasts.T
 

@@ -18,14 +18,14 @@ from polarbear.records import FloatArray
 from polarbear.validation import Finite, real, settings
 
 _STATES: dict[Kernel, int] = {"matern-3/2": 2, "matern-5/2": 3}
-"""Kernels of Markov processes, and their numbers of states."""
+"""Kernels of Markov processes, with their numbers of states."""
 _SHORTEST = 1e-3
 """Prior probability of length-scales too short for the knots of Markov chains."""
 
 
 @settings
 class KernelModel(TemporalModel):
-    """A model with a covariance kernel σ² K(t, t′; ℓ); attributes as those of `GaussianProcess`."""
+    """A model with a covariance kernel σ² K(t, t′; ℓ); for the attributes see `GaussianProcess`."""
 
     kernel: Kernel = "matern-3/2"
     sigma_log_mean: Finite = 0.0
@@ -44,7 +44,7 @@ class KernelModel(TemporalModel):
         return LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd), self.length_prior
 
     def low_rank(self, basis: Callable[[float], FloatArray], paths: int) -> PathPrior:
-        """The prior of paths with covariance σ² A Aᵀ, from the function from ℓ to A (T, r)."""
+        """The prior of paths with covariance σ² A Aᵀ, where `basis` maps ℓ to A (T, r)."""
 
         def field(hyperparameters: FloatArray) -> DenseField:
             sigma, length = hyperparameters.tolist()
@@ -57,16 +57,16 @@ class KernelModel(TemporalModel):
 class GaussianProcess(KernelModel):
     """η_q ~ GP(0, σ² K(·, ·; ℓ)), log-ratings μ = Q η, on a time axis of unit length.
 
-    The Matérn kernels are computed as Markov processes of the value and its first derivatives, and their cost is linear
-    in T. The squared exponential kernel's covariance matrix is of low rank r, and costs (n − 1)² r² T; r is about 7 for
-    ℓ = 0.5. Both omit a millionth of the variance.
+    Matérn processes are computed as Markov processes of the value and its first derivatives, at a cost linear in T. The
+    covariance matrix of the squared exponential kernel has low rank r, at a cost of (n − 1)² r² T; r is about 7 for
+    ℓ = 0.5. Both omit at most a millionth of the variance.
 
     Attributes:
         kernel: "matern-3/2", the default, whose paths have a slope but no curvature; "matern-5/2", smoother; or
-            "squared-exponential", smoother than most things are.
+            "squared-exponential", smoother than most real processes.
         sigma_log_mean: Mean of log σ; σ ~ LogNormal(0, 0.5) by default.
         sigma_log_sd: Standard deviation of log σ.
-        ell_shape: Shape a of ℓ ~ InvGamma(a, b), as a share of the time axis.
+        ell_shape: Shape a of ℓ ~ InvGamma(a, b), where ℓ is a share of the time axis.
         ell_scale: Scale b; InvGamma(5, 2) by default, with mean 0.5.
         time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
 

@@ -40,29 +40,29 @@ _MAX_PILOTS = 8
 _TOGETHER = 4
 """Grid points on either side of the mode of log κ that are evaluated together."""
 _CLOSE = 0.3
-"""An anchor is close enough when log κ has a posterior mean within this of it, or within half a standard deviation."""
+"""An anchor is close enough if the posterior mode of log κ is within this distance, or half a standard deviation."""
 _LOWEST = -30.0
-"""With log κ below this, one algorithm has all of the ratings' sum."""
+"""For log κ below this, one algorithm has the entire sum of the ratings."""
 _PENALTY = 4.0
-"""Factor by which an anchor above a concentration seems further away than one below."""
+"""Factor that penalizes the distance to an anchor above a concentration, relative to one below."""
 _MORE = 4
-"""Factor by which proposals with heavier tails are more."""
+"""Factor by which proposals with heavier tails are more numerous."""
 _LONGEST_MOVE = 1.5
 _WIDE = 0.2
-"""With a standard deviation of log κ above this, several anchors are used."""
+"""Standard deviation of log κ above which several anchors are used."""
 _SEVERAL = np.array([0.0, -13.0, -10.0, -7.0, -5.5, -4.0, -3.0, -2.0, -1.0, 1.0, 2.0])
-"""Their positions, in standard deviations; log κ is skewed to the left."""
+"""Positions of several anchors, in standard deviations from the mode; log κ is left-skewed."""
 
 
 @settings
 class HierarchicalDirichlet:
     """κ ~ Exponential(λ), and θ(t) ~ Dirichlet(κ / n, …, κ / n) independently at each timepoint given κ.
 
-    All timepoints inform κ, the concentration, and so how different the algorithms are overall. Otherwise ratings at
-    different timepoints are unrelated, and so are their draws.
+    All timepoints inform the concentration κ, and thereby how different the algorithms are overall. Otherwise ratings
+    at different timepoints are unrelated, and so are their draws.
 
     Attributes:
-        rate: λ, so that κ has the prior mean 1 / λ; None: 1 / n, so that κ / n has mean 1.
+        rate: Rate λ > 0 of the prior of κ, whose mean is 1 / λ; None for 1 / n, so that κ / n has mean 1.
 
     Raises:
         ValueError: If `rate` is not positive and finite.
@@ -77,7 +77,7 @@ class HierarchicalDirichlet:
 
     @property
     def adjusted(self) -> bool:
-        """No: timepoints do not learn from each other."""
+        """False: timepoints share nothing but κ."""
         return False
 
     def describe(self) -> dict[str, Any]:
@@ -87,18 +87,18 @@ class HierarchicalDirichlet:
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Draws of the prior; see `polarbear.inference.prior`."""
+        """Draw from the prior; see `polarbear.inference.prior`."""
         hyperparameters = draw_hyperparameters([self._prior(algorithms)], held, sampling.draws, sampling.rng)
         alpha = hyperparameters["kappa"] / algorithms
         return dirichlet(alpha, times.size, algorithms, sampling.rng), hyperparameters
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+        """The posterior given the rankings in `counts`; see `polarbear.inference.fit`.
 
-        At each timepoint draws are proposed for one concentration, the anchor, and weighted for all; for several
-        anchors if the posterior of κ is wide. A pilot run with few proposals locates it. Where weights are poor, four
-        times as many proposals with heavier tails are made. Where k-hat is then 0.7 or more, or the effective sample
-        size below 100, Markov chains answer at all timepoints, as they do by method "gibbs".
+        At each timepoint proposals are made for one concentration, the anchor, and weighted for all; if the posterior
+        of κ is wide, several anchors are used. A pilot run with few proposals locates that posterior. Where weights are
+        poor, four times as many proposals with heavier tails are made. If k-hat is then 0.7 or more anywhere, or the
+        effective sample size below 100, Markov chains are used at all timepoints, as with method "gibbs".
         """
         if sampling.method == EXACT_GIBBS and counts.wins.size and counts.algorithms > 1:
             return self._by_chains(counts, times, names, sampling)
@@ -165,7 +165,7 @@ class HierarchicalDirichlet:
 
 
 def _log_prior(log_kappa: FloatArray, n: int) -> FloatArray:
-    """The part of the ratings' Dirichlet log-density that does not depend on them."""
+    """The part of the ratings' Dirichlet log-density that does not depend on the ratings."""
     alpha = np.exp(log_kappa) / n
     return gammaln(n * alpha) - n * gammaln(alpha)
 
@@ -177,10 +177,10 @@ class _Proposals:
     Prior density times likelihood over proposal density is, in logarithms, `rest` + α `total` + a function of α.
 
     Attributes:
-        anchors: (A,) log κ that they were made for.
+        anchors: (A,) values of log κ for which they were made.
         log_theta: (A, n, D) proposed log-ratings.
-        total: (A, D) their sums.
-        rest: (A, D) the part that does not depend on α.
+        total: (A, D) sums of the log-ratings.
+        rest: (A, D) part of the log-weights that does not depend on α.
     """
 
     anchors: FloatArray
@@ -192,7 +192,7 @@ class _Proposals:
     def of(
         cls, counts: ChoiceCounts, t: int, anchors: FloatArray, number: int, rng: np.random.Generator, *, heavy: bool
     ) -> _Proposals:
-        """`number` proposals for each anchor, with heavier tails or not."""
+        """Make `number` proposals for each anchor, with heavier tails if `heavy`."""
         log_theta = np.empty((anchors.size, counts.algorithms, number))
         total, rest = np.empty((2, anchors.size, number))
         for k, alpha in enumerate((np.exp(anchors) / counts.algorithms).tolist()):
@@ -204,7 +204,7 @@ class _Proposals:
         return cls(anchors, log_theta, total, rest)
 
     def log_mean_weights(self, log_kappa: FloatArray) -> FloatArray:
-        """(K,) logarithm of the mean weight for log κ (K,)."""
+        """(K,) logarithms of the mean weights for log κ (K,)."""
         n, nearest = self.log_theta.shape[1], self._nearest(log_kappa)
         weights = self.total[nearest]
         weights *= np.exp(log_kappa)[:, np.newaxis] / n
@@ -217,7 +217,7 @@ class _Proposals:
     def weighted(
         self, log_kappa: FloatArray, log_evidence: FloatArray, draws: int, rng: np.random.Generator
     ) -> Sampled:
-        """Ratings from their posterior given draws (D,) of log κ, averaged over these."""
+        """Draw ratings from their posterior, averaged over draws (D,) of log κ."""
         order = rng.permutation(log_kappa.size)
         log_kappa, n = log_kappa[order], self.log_theta.shape[1]
         nearest, column = self._nearest(log_kappa), np.arange(log_kappa.size)
@@ -228,7 +228,7 @@ class _Proposals:
         return Sampled(theta, IMPORTANCE_SAMPLING, 1.0 / float(weights @ weights), k_hat)
 
     def _nearest(self, log_kappa: FloatArray) -> NDArray[np.intp]:
-        """The anchor for each concentration: the nearest, but rather one below, whose proposals have heavier tails."""
+        """Index of the nearest anchor to each concentration, preferably below, where proposals have heavier tails."""
         above = self.anchors - log_kappa[:, np.newaxis]
         return np.argmin(np.where(above > 0, _PENALTY * above, -above), axis=1)
 
@@ -238,11 +238,11 @@ class _ConcentrationPosterior:
 
     Args:
         counts: The rankings.
-        prior: Of the concentration.
-        seeds: One for each timepoint.
+        prior: The prior of the concentration.
+        seeds: A seed for each timepoint.
 
     Attributes:
-        timepoints: Their indices; none if there is a single algorithm, which does not depend on the concentration.
+        timepoints: Indices of the timepoints; none with a single algorithm, which does not depend on the concentration.
     """
 
     def __init__(self, counts: ChoiceCounts, prior: Exponential, seeds: Sequence[Seed]) -> None:
@@ -252,12 +252,12 @@ class _ConcentrationPosterior:
         self.timepoints = range(counts.timepoints if counts.algorithms > 1 else 0)
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """(K,) the posterior log-density at points u (K, 1), by the present proposals."""
+        """(K,) posterior log-density at points u (K, 1), by the current proposals."""
         log_kappa = points[:, 0]
         return self._prior.log_density(log_kappa) + self.log_evidence(log_kappa).sum(axis=1)
 
     def log_evidence(self, log_kappa: FloatArray) -> FloatArray:
-        """(K, T) log-probability of the rankings at each timepoint given log κ (K,), by the present proposals."""
+        """(K, T) log-probability of the rankings at each timepoint given log κ (K,), by the current proposals."""
         each = [proposals.log_mean_weights(log_kappa) for proposals in self._proposed]
         return np.array(each).reshape(-1, log_kappa.size).T
 
@@ -272,7 +272,7 @@ class _ConcentrationPosterior:
         return heavy.weighted(np.tile(log_kappa, _MORE), np.tile(log_evidence, _MORE), draws, rng)
 
     def explore(self, number: int) -> Marginal:
-        """The posterior of log κ, by `number` proposals at each timepoint for anchors that cover it."""
+        """The posterior of log κ, from `number` proposals at each timepoint for anchors that cover it."""
         frame, anchors = self._anchors()
         while True:
             self._propose(anchors, number)
@@ -287,7 +287,7 @@ class _ConcentrationPosterior:
                 anchors = np.append(anchors, further)
 
     def _anchors(self) -> tuple[Frame, FloatArray]:
-        """About where the posterior of log κ is, and values that cover it."""
+        """The approximate location of the posterior of log κ, and anchors that cover it."""
         anchor, spread = self._prior.mean, np.inf
         frame = Frame.around(np.array([anchor]), np.array([self._prior.spread]))
         for _ in range(_MAX_PILOTS):
@@ -309,7 +309,7 @@ class _ConcentrationPosterior:
 
 
 def _normalizer(source: Proposal) -> float:
-    """The constant missing from the log-density that `Proposal.draw` gives."""
+    """The constant missing from the log-density that `Proposal.draw` returns."""
     normal = np.isinf(source.left)
     left, right = source.left[~normal], source.right[~normal]
     shapes: FloatArray = gammaln(left + right) - gammaln(left) - gammaln(right) + 0.5 * np.log(1 / left + 1 / right)

@@ -1,9 +1,9 @@
 """Exact Markov chains for the hierarchical Dirichlet model.
 
-Given κ the timepoints are independent, and a sweep of Gibbs sampling moves the ratings at each (see
-`inference.sampling.gibbs`). Given the ratings, κ depends on nothing but the sum of their logarithms, and Metropolis
-steps move its logarithm; in one more, the log-ratios of all ratings are stretched along. Ratings are kept as
-logarithms, as they may span more than floating-point numbers.
+Given κ the timepoints are independent, and a Gibbs sweep updates the ratings at each (see `inference.sampling.gibbs`).
+Given the ratings, κ depends only on the sum of their logarithms, and Metropolis steps update log κ; a further step
+stretches the log-ratios of all ratings along with it. Ratings are stored as logarithms, as they may exceed the range of
+floating-point numbers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from polarbear.records import FloatArray
 
 _WARM_UP = 200
 _LENGTHS = 6
-"""How often chains that have not converged are continued to twice their length, less one; 32 sweeps per draw."""
+"""Maximum number of chain lengths, each twice the one before: up to 32 sweeps per draw."""
 _METROPOLIS_STEPS = 5
 _ACCEPTANCE, _PACE = 0.4, 0.1
-"""The rate of acceptance aimed at, and the speed at which steps adapt to it."""
+"""Target acceptance rate, and the speed at which step sizes adapt to it."""
 _ALPHA = 1.0
-"""Of the prior that `Choices` includes, which is subtracted again."""
+"""Concentration of the prior that `Choices` includes, which is subtracted again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +38,9 @@ class HierarchicalChains:
 
     Attributes:
         log_theta: (T, n, steps, C) log-ratings.
-        log_kappa: (steps, C).
-        ess: (T,) effective sample size, the smallest of the ratings and κ.
-        r_hat: (T,) the largest nested split R-hat of the same.
+        log_kappa: (steps, C) values of log κ.
+        ess: (T,) smallest effective sample size of the ratings and κ.
+        r_hat: (T,) largest nested split R-hat of the ratings and κ.
     """
 
     log_theta: FloatArray
@@ -54,13 +54,13 @@ def hierarchical_chains(
 ) -> HierarchicalChains:
     """Sample the joint posterior of the ratings and κ by 48 chains.
 
-    As long as they have not converged, the chains are continued to twice their length, and every other draw is kept: at
-    most until 32 sweeps lie between two draws.
+    Until they converge, the chains are continued to twice their length, keeping every other draw, up to 32 sweeps
+    between two draws.
 
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
         prior: The prior of κ.
-        enough: The effective sample size aimed at.
+        enough: The target effective sample size.
         rng: The source of randomness.
     """
     start = prior.mean + prior.spread * rng.standard_normal(CHAINS)
@@ -84,7 +84,7 @@ class _Chains:
 
     Attributes:
         log_theta: (C, T, n) log-ratings.
-        log_kappa: (C,).
+        log_kappa: (C,) values of log κ.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class _Chains:
         return self.log_theta.transpose(1, 2, 0), self.log_kappa[np.newaxis]
 
     def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once; while adapting, bring the rates of acceptance near the one aimed at."""
+        """Advance all chains by one sweep; if `adapt`, tune step sizes towards the target acceptance rate."""
         alpha = np.exp(self.log_kappa)[:, np.newaxis] / self._n
         for t, sweeps in enumerate(self._sweeps):
             self.log_theta[:, t] = sweeps.logarithmic(self.log_theta[:, t], alpha)
@@ -118,9 +118,9 @@ class _Chains:
             self._together *= float(np.exp(_PACE * (together - _ACCEPTANCE) / _ACCEPTANCE))
 
     def _move_gaps(self) -> None:
-        """At each timepoint a Metropolis step that stretches one gap between neighbours in the order of log-ratings.
+        """At each timepoint, take a Metropolis step that stretches one gap between neighbouring log-ratings.
 
-        Where rankings say little but the order, Gibbs steps of the gaps are short compared to their width.
+        Where rankings say little beyond the order, Gibbs steps of the gaps are short compared to their posterior width.
         """
         order = np.argsort(self.log_theta, axis=2)
         ordered = np.take_along_axis(self.log_theta, order, axis=2)
@@ -137,14 +137,14 @@ class _Chains:
         self.log_theta[accept] = log_theta[accept]
 
     def _move_alone(self) -> float:
-        """A Metropolis step of log κ while the ratings stay; returns the share of chains that moved."""
+        """Take a Metropolis step of log κ with the ratings fixed; return the share of chains that moved."""
         trial, total = self._trial(self._alone), self.log_theta.sum(axis=(1, 2))
         accept = self._accepted(self._log_density(trial, total) - self._log_density(self.log_kappa, total))
         self.log_kappa = np.where(accept, trial, self.log_kappa)
         return float(accept.mean())
 
     def _move_together(self) -> float:
-        """A Metropolis step of log κ while κ times the log-ratios of ratings stays.
+        """Take a Metropolis step of log κ with κ times the log-ratios of ratings fixed.
 
         With few rankings, or rankings that all agree, both move far: the prior's tails fall off like θ^(κ / n). The
         Jacobian is that of n − 1 log-ratios at each timepoint.

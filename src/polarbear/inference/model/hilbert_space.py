@@ -30,7 +30,7 @@ class HilbertSpaceGaussianProcess(KernelModel):
     for length-scales between the 5 % and the 95 % quantile of the prior, unless they are given.
 
     Attributes:
-        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As of `GaussianProcess`.
+        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As for `GaussianProcess`.
         functions: Number m of basis functions.
         extension: Length c > 1 of the basis functions' domain, in lengths of the time axis.
 

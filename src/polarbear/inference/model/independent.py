@@ -32,10 +32,10 @@ from polarbear.records import FloatArray
 from polarbear.validation import real, settings
 
 _NEARLY_ALL = 0.9
-"""With an effective sample size of this share of their number, draws are accepted with a k-hat below 0.7."""
+"""Effective sample size, as a share of the number of draws, from which a k-hat below 0.7 is accepted."""
 _MIN_PROPOSALS = 400
 _STARTS = 100
-"""Points that Markov chains start from."""
+"""Number of starting points of Markov chains."""
 
 
 @settings
@@ -45,14 +45,14 @@ class IndependentDirichlet:
     Its posterior is not joint over time: draws at different timepoints are unrelated.
 
     At each timepoint the draws come from importance sampling around the posterior mode (see
-    `inference.sampling.proposal`). They are accepted if Pareto k-hat is below 0.5 and their effective sample size is
-    half their number, or below 0.7 and 90 % of it. Otherwise four times as many proposals with heavier tails are tried,
-    and accepted if k-hat is below 0.7 and the effective sample size is a quarter of the draws. Where that fails too,
-    Gibbs sampling answers.
+    `inference.sampling.proposal`). They are accepted if Pareto k-hat is below 0.5 and the effective sample size is at
+    least half the number of draws, or if k-hat is below 0.7 and the effective sample size at least 90 %. Otherwise four
+    times as many proposals with heavier tails are tried, and accepted if k-hat is below 0.7 and the effective sample
+    size at least a quarter of the number of draws. If that fails too, Gibbs sampling is used.
 
     Attributes:
-        alpha: Concentration α > 0. At 1 all ratings on the simplex are equally likely a priori; below 1 few algorithms
-            share the wins; far above 1 all algorithms are alike.
+        alpha: Concentration α > 0. At 1 the prior is uniform on the simplex; below 1 few algorithms share the wins; far
+            above 1 all algorithms are alike.
 
     Raises:
         ValueError: If `alpha` is not positive and finite.
@@ -67,7 +67,7 @@ class IndependentDirichlet:
 
     @property
     def adjusted(self) -> bool:
-        """No: timepoints do not learn from each other."""
+        """False: timepoints do not inform each other."""
         return False
 
     def describe(self) -> dict[str, Any]:
@@ -77,14 +77,14 @@ class IndependentDirichlet:
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Draws of the prior; see `polarbear.inference.prior`."""
+        """Draw from the prior; see `polarbear.inference.prior`."""
         none = draw_hyperparameters((), held, sampling.draws, sampling.rng)
         return dirichlet(np.full(sampling.draws, self.alpha), times.size, algorithms, sampling.rng), none
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+        """The posterior given the rankings in `counts`; see `polarbear.inference.fit`.
 
-        Each timepoint has a generator of its own and is computed by itself, so its draws change only when its
+        Each timepoint has its own random generator and is computed separately, so its draws change only when its
         counts do.
         """
         draws, exact, cache = sampling.draws, sampling.method == EXACT_GIBBS, sampling.cache
@@ -126,15 +126,15 @@ def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.rando
 def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: bool = False) -> Sampled:
     """Draw the ratings at one timepoint.
 
-    The Dirichlet prior makes the sum of the ratings in a group and their shares of it independent, and rankings within
-    groups depend on the shares alone. So groups of algorithms that no ranking connects, such as one that was not run,
-    are sampled apart, exactly.
+    Under the Dirichlet prior, the sum of the ratings in a group and their shares of it are independent, and rankings
+    within groups depend on the shares alone. So groups of algorithms that no ranking connects, such as an algorithm
+    that was not run, are sampled separately and exactly.
 
     Args:
-        choices: The choices, prior included.
+        choices: The choices, including the prior.
         draws: Number D of draws.
         rng: The source of randomness.
-        exact: Whether to use Gibbs sampling at once.
+        exact: Whether to use Gibbs sampling without trying importance sampling.
     """
     groups = choices.groups()
     if len(groups) == 1:
@@ -158,7 +158,7 @@ def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: boo
 
 
 def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact: bool) -> Sampled:
-    """Draws of algorithms that rankings connect."""
+    """Draw the ratings of algorithms that rankings connect."""
     n = choices.wins.size
     if n == 1:
         return Sampled(np.ones((1, draws)), IMPORTANCE_SAMPLING, float(draws), -np.inf)
@@ -175,7 +175,7 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact:
 
 
 def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> Sampled | None:
-    """Draws good enough to be accepted, or None."""
+    """Draws by importance sampling, or None if they are not good enough."""
     proposals = max(draws, _MIN_PROPOSALS)
     weighted = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
     enough = LARGEST_K_HAT if weighted.ess >= _NEARLY_ALL * draws else GOOD_K_HAT
@@ -186,7 +186,7 @@ def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.rando
 
 
 def propose(choices: Choices) -> tuple[Choices, NDArray[np.intp], Proposal]:
-    """The choices with algorithms in order, best first; that order; and a proposal distribution for them."""
+    """The choices with algorithms sorted, best first; the order; and a proposal distribution for them."""
     centre, curvature = mode(choices)
     order = np.argsort(-centre, kind="stable")
     ordered = choices.of_algorithms(order)

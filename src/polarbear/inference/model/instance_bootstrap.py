@@ -1,18 +1,18 @@
-"""The posterior of the independent model at each timepoint, tied together over time by the instances.
+"""The posterior of the independent model at each timepoint, coupled over time through the instances.
 
 The rankings of one instance at different timepoints come from the same runs and repeat each other. The weighted
-likelihood bootstrap (Newton and Raftery 1994) respects that if it gives one random weight ξ to all rankings of an
-instance. To first order a draw of the log-ratings z(t) then is
+likelihood bootstrap (Newton and Raftery 1994) accounts for that if it gives one random weight ξ to all rankings of an
+instance. To first order a draw of the log-ratings z(t) is then
 
     ẑ(t) + Σ(t) Σ_p (ξ_p − 1) s_p(t),
 
 where s_p(t) is the score, the gradient of the log-likelihood, of instance p at timepoint t, and Σ the inverse of the
-log-density's curvature. So draws at two timepoints belong together as far as the scores there agree. That is taken from
-the bootstrap, and the shape of the posterior at each timepoint from the independent Dirichlet model.
+log-density's curvature. So draws at two timepoints are as dependent as the scores there. This dependence is taken from
+the bootstrap, the shape of the posterior at each timepoint from the independent Dirichlet model.
 
-If rankings are Plackett–Luce's, J = Σ_p s_p s_pᵀ is about Σ⁻¹. If not, the covariance of such draws, Σ J Σ, is right
-where Σ is not (the sandwich; Müller 2013). With few instances J is hardly known. So in units in which Σ is the identity
-it is averaged with the identity, which counts as n instances.
+If rankings follow the Plackett–Luce model, J = Σ_p s_p s_pᵀ is about Σ⁻¹. If not, the covariance of such draws, Σ J Σ,
+is right and Σ is not (the sandwich; Müller 2013). With few instances J is poorly known. So, in units in which Σ is the
+identity, it is averaged with the identity, which counts as n instances.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ from polarbear.validation import real, settings
 _TINY = np.finfo(np.float64).tiny
 _RIDGE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 18
-"""Timepoints are taken several at a time, so that the weights are not read from memory anew for each."""
+"""Number of entries computed together: several timepoints at a time, so that the weights are not reread for each."""
 _Reorder = Callable[[NDArray[np.float32]], FloatArray]
 
 
 @settings
 class InstanceBootstrap(IndependentDirichlet):
-    """θ(t) ~ Dirichlet(α, …, α) at each timepoint, tied over time by the weights of instances.
+    """θ(t) ~ Dirichlet(α, …, α) at each timepoint, coupled over time by the weights of instances.
 
-    At each timepoint its posterior is that of `IndependentDirichlet`, its covariance adapted to how much the instances
-    differ: where rankings are not Plackett–Luce's, ratings are known less well, or better, than the likelihood says.
-    Over time it is joint: its draws at different timepoints are as dependent as the instances' rankings repeat each
-    other, by a Gaussian copula with the covariance of the instances' scores. It assumes nothing about how ratings
-    change over time, and does not count repeated rankings as new ones. Instances, or the groups given to
-    `choice_counts`, have to be independent of each other. It does not predict times between the timepoints.
+    At each timepoint the posterior is that of `IndependentDirichlet`, with its covariance adapted to how much the
+    instances differ: if rankings do not follow the Plackett–Luce model, ratings are known less well, or better, than
+    the likelihood implies. The posterior is joint over time: its draws at different timepoints are as dependent as the
+    instances' rankings, through a Gaussian copula with the covariance of the instances' scores. The model assumes
+    nothing about how ratings change over time, and does not count repeated rankings as new evidence. Instances, or the
+    groups given to `choice_counts`, must be independent of each other. It cannot predict between the timepoints.
 
     Attributes:
-        alpha: Concentration α > 0 of the prior, as of `IndependentDirichlet`.
+        alpha: Concentration α > 0 of the prior, as for `IndependentDirichlet`.
 
     Raises:
         ValueError: If `alpha` is not positive and finite.
@@ -74,12 +74,12 @@ class InstanceBootstrap(IndependentDirichlet):
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Draws of the prior, the same at all timepoints; see `polarbear.inference.prior`."""
+        """Draw from the prior, the same ratings at all timepoints; see `polarbear.inference.prior`."""
         theta, none = super().draw_prior(times=times[:1], algorithms=algorithms, sampling=sampling, held=held)
         return np.repeat(theta, times.size, axis=0), none
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+        """The posterior given the rankings in `counts`; see `polarbear.inference.fit`.
 
         Raises:
             ValueError: If `counts` has no rankings.
@@ -120,9 +120,9 @@ def _joint(apart: FloatArray, counts: ChoiceCounts, rankings: Rankings, alpha: f
 
 
 def _centre(choices: Choices, draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n,) ratings at the mode of the log-ratings, and (n, n) the curvature of the rankings' log-likelihood there.
+    """(n,) ratings at the mode of the log-ratings, and (n, n) curvature of the rankings' log-likelihood there.
 
-    Where floating-point numbers are too coarse to find the mode, the mean of draws (D, n) takes its place.
+    If floating-point precision does not suffice to find the mode, the mean of the draws (D, n) is used instead.
     """
     try:
         log_ratings, curvature = mode(choices)
@@ -138,22 +138,22 @@ def _prepared(
 ) -> tuple[FloatArray, _Reorder]:
     """Prepare draws (n, D) at one timepoint for reordering.
 
-    Algorithms are sorted: those that were run least often first, then the best. The logits
+    Algorithms are sorted by the number of runs, fewest first, and then by rating, best first. The logits
     y_i = log(θ_i / Σ_{j > i} θ_j) of stick breaking (see `inference.sampling.proposal`) are mean + axes @ e, with
     uncorrelated and nearly independent e.
 
     Args:
         theta: The draws.
         scores: (G, n) scores of groups of instances.
-        centre: (n,) the ratings at which they were computed.
-        curvature: (n, n) of the rankings' log-likelihood there.
+        centre: (n,) ratings at which they were computed.
+        curvature: (n, n) curvature of the rankings' log-likelihood there.
         runs: (n,) number of runs of each algorithm.
         alpha: The prior's concentration.
 
     Returns:
         (G + n, n − 1) orthonormal columns: the influence of the weight of each group of instances, and of each of the
-        prior's choices, on e; and what sorts the draws on each axis like an array (D, n − 1), and then moves them
-        linearly to the mean they had and the covariance of the sandwich.
+        prior's choices, on e; and a function that sorts the draws on each axis in the order of an array (D, n − 1),
+        and then maps them linearly to their former mean and the covariance of the sandwich.
     """
     log_theta, n = np.log(np.maximum(theta, _TINY)), len(theta)
     algorithms = np.lexsort((-centre, runs))
@@ -193,13 +193,13 @@ def _prepared(
 
 
 def _stick(ratings: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Ratings (n,) as parts of a stick that is broken n − 1 times, in their order.
+    """Represent ratings (n,), in their order, as parts of a stick that is broken n − 1 times.
 
     Under the Dirichlet prior the k-th break takes v_k ~ Beta(α, m_k α), independently; m_k algorithms follow it.
 
     Returns:
-        (n − 1,) v; (n − 1,) 1 − v; (n, n − 1) derivatives of the log-ratings by the logits of v; and (n − 1, n)
-        derivatives of the logits by the log-ratings.
+        (n − 1,) v; (n − 1,) 1 − v; (n, n − 1) derivatives of the log-ratings with respect to the logits of v; and
+        (n − 1, n) derivatives of the logits with respect to the log-ratings.
     """
     rest = np.cumsum(ratings[::-1])[::-1]
     taken, passed = ratings[:-1] / rest[:-1], rest[1:] / rest[:-1]
@@ -214,11 +214,11 @@ def _stick(ratings: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Flo
 def _sandwich(
     taken: FloatArray, passed: FloatArray, scores: FloatArray, curvature: FloatArray, alpha: float
 ) -> FloatArray:
-    """(q, q) the matrix by which the sandwich multiplies deviations of the logits.
+    """(q, q) matrix by which the sandwich multiplies deviations of the logits.
 
-    The prior counts as α breaks in favour of each algorithm, and m α against it: then the posterior does not change
-    where all instances agree, and where there are two algorithms. Scores (G, q) of groups of instances and curvature
-    (q, q) are by the logits.
+    The prior counts as α breaks in favour of each algorithm, and m α against it: then the posterior does not change if
+    all instances agree, or if there are only two algorithms. Scores (G, q) of groups of instances and curvature (q, q)
+    are derivatives with respect to the logits.
     """
     behind = np.arange(taken.size, 0, -1)
     known, n = np.count_nonzero(scores.any(axis=1)), taken.size + 1
@@ -231,7 +231,7 @@ def _sandwich(
 
 
 def _root(values: FloatArray) -> FloatArray:
-    """(q, q) the upper triangular root of the covariance of values (q, D)."""
+    """(q, q) upper triangular root of the covariance of values (q, D)."""
     covariance: FloatArray = np.cov(values, ddof=0, dtype=np.float64).reshape(len(values), -1)
     covariance += np.diag(_RIDGE + _RIDGE * np.diag(covariance))
     return np.asarray(np.linalg.cholesky(covariance[::-1, ::-1]), dtype=np.float64)[::-1, ::-1]

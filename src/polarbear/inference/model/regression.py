@@ -1,10 +1,9 @@
-"""Plackett–Luce regressions over time: log ratings that are linear in coefficients.
+"""Plackett–Luce regressions over time: log-ratings that are linear in coefficients.
 
-At each timepoint the coefficients' mode is found under a normal prior. Its scales are estimated, as products of one for
-each kind of coefficient and one for each timepoint, so that kinds that do not matter shrink to 0 (automatic relevance
+At each timepoint the coefficients' mode is found under a normal prior. The prior's scales are estimated, as products of
+one for each kind of coefficient and one for each timepoint, so that irrelevant kinds shrink to 0 (automatic relevance
 determination, MacKay 1992). Draws are one-step weighted likelihood bootstraps (Newton and Raftery 1994): each group of
-instances has one random weight for all timepoints, so that rankings which repeat themselves over time do not count as
-new.
+instances has one random weight for all timepoints, so that rankings repeated over time do not count as new evidence.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 
 _ROUNDS = 12
-"""Rounds of estimating the scales of coefficients."""
+"""Number of rounds of estimating the scales of coefficients."""
 _BALANCING = 10
-"""Of them, for products of a scale for each kind and one for each timepoint."""
+"""Number of iterations in each round that factor the scales into one for each kind and one for each timepoint."""
 _TYPICAL = 0.01
-"""Coefficients at each timepoint that are as large as those of all kinds together: so much is believed of any kind."""
+"""Number of pseudo-coefficients per timepoint, as large as the average of all kinds, added to each kind a priori."""
 _STEPS = 50
 _CLIMBED = 1e-9
-"""What a further Newton step would gain when the mode has been reached."""
+"""Largest gain in log-density of a further Newton step at which the mode counts as reached."""
 _LEAST_VARIANCE = 1e-6
-"""Of a coefficient's prior."""
+"""Smallest prior variance of a coefficient."""
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -58,24 +57,24 @@ class Band(NamedTuple):
 
 
 class Design(Protocol):
-    """How log ratings depend on the coefficients.
+    """How log-ratings depend on the coefficients.
 
     Attributes:
-        kinds: (k,) the kind of each coefficient, counted from 0; those of a kind share the scale of their prior.
+        kinds: (k,) kind of each coefficient, from 0; coefficients of one kind share the scale of their prior.
     """
 
     kinds: IntArray
 
     def ratings(self, coefficients: FloatArray) -> FloatArray:
-        """(T, P, n) log ratings, or (T, 1, n) if they are the same on all instances, from coefficients (T, k)."""
+        """(T, P, n) log-ratings, or (T, 1, n) if they are the same on all instances, from coefficients (T, k)."""
         ...
 
     def scores(self, by_rating: FloatArray) -> FloatArray:
-        """(T, P, k) gradients by the coefficients, from those by log ratings (T, P, n)."""
+        """(T, P, k) gradients with respect to the coefficients, from those with respect to log-ratings (T, P, n)."""
         ...
 
     def curvature(self, by_rating: FloatArray, weights: FloatArray) -> FloatArray:
-        """(k, k) by the coefficients, from that of each instance by log ratings (P, n, n), and weights (P,)."""
+        """(k, k) curvature in the coefficients, from each instance's in log-ratings (P, n, n) and weights (P,)."""
         ...
 
 
@@ -84,9 +83,9 @@ class Regression:
     """The posterior of the coefficients.
 
     Attributes:
-        modes: (T, k) its mode at each timepoint.
-        covariances: (T, k, k) the inverse curvatures there.
-        precision: (T, k) of the prior, as estimated.
+        modes: (T, k) posterior mode at each timepoint.
+        covariances: (T, k, k) inverse curvatures at the modes.
+        precision: (T, k) estimated precisions of the prior.
         scores: (G, T, k) gradients of the groups' log-likelihoods at the modes.
     """
 
@@ -114,9 +113,9 @@ def regress(design: Design, rankings: Rankings, rng: np.random.Generator) -> Reg
     """Infer the coefficients of a design from rankings.
 
     Args:
-        design: Of the rankings' instances.
-        rankings: Their groups are independent of each other.
-        rng: For orders of large ties.
+        design: The design for the rankings' instances.
+        rankings: The rankings; their groups of instances are independent of each other.
+        rng: The source of random orders of large ties.
     """
     start = np.zeros((rankings.times.size, len(design.kinds)))
     climb = _Climb(design, Orders.of(rankings, rng), rankings.weights, start)
@@ -139,10 +138,10 @@ def _precision(kinds: IntArray, squares: FloatArray, known: FloatArray, precisio
     """(T, k) new estimates: variances are products of one for each kind and one for each timepoint.
 
     Args:
-        kinds: (k,) of the coefficients.
-        squares: (T, k) of the modes.
-        known: (T, k) how far the rankings decide a coefficient, and not the prior (MacKay 1992, γ).
-        precision: (T, k) the present estimates.
+        kinds: (k,) kinds of the coefficients.
+        squares: (T, k) squared modes.
+        known: (T, k) degree to which the rankings, rather than the prior, determine each coefficient (MacKay 1992, γ).
+        precision: (T, k) current estimates.
     """
     over_time = np.exp(-np.log(precision).mean(axis=1))
     over_time /= over_time.max()
@@ -158,14 +157,14 @@ def _precision(kinds: IntArray, squares: FloatArray, known: FloatArray, precisio
 
 
 class _Climb:
-    """Newton steps to the modes of all timepoints, each halved until it climbs."""
+    """Newton steps to the modes of all timepoints, each halved until the log-density increases."""
 
     def __init__(self, design: Design, orders: Orders, weights: FloatArray, start: FloatArray) -> None:
         self._design, self._orders, self._weights = design, orders, weights
         self.modes, self.expansion = start, orders.expand(design.ratings(start))
 
     def step(self, precision: FloatArray) -> tuple[FloatArray, float]:
-        """(T, k, k) inverse curvatures before the step, and the most that a timepoint could gain by it."""
+        """Take a step; return the (T, k, k) inverse curvatures before it and the largest predicted gain."""
         design, weights, expansion = self._design, self._weights, self.expansion
         slopes = design.scores(expansion.scores * weights[:, np.newaxis]).sum(axis=1) - precision * self.modes
         curvatures = (
@@ -187,5 +186,5 @@ class _Climb:
         return covariances, gain
 
     def _height(self, expansion: Expansion, modes: FloatArray, precision: FloatArray) -> FloatArray:
-        """(T,) the log density."""
+        """(T,) log-density."""
         return expansion.value @ self._weights - (modes**2 * precision).sum(axis=1) / 2

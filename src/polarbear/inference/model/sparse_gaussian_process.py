@@ -23,10 +23,10 @@ class SparseGaussianProcess(KernelModel):
 
     η_q has the covariance σ² K_tu K_uu⁻¹ K_ut on a time axis of unit length, where u are M quantiles of the timepoints
     (Quiñonero-Candela and Rasmussen 2005). Between inducing points the paths are the conditional means given the values
-    there, without noise: with a length-scale shorter than their distance, the model is overconfident.
+    there, without noise: if the length-scale is shorter than their distance, the model is overconfident.
 
     Attributes:
-        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As of `GaussianProcess`.
+        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As for `GaussianProcess`.
         inducing: Number M of inducing points; at most the number of timepoints.
 
     Raises:

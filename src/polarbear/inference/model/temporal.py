@@ -26,9 +26,9 @@ from polarbear.validation import settings
 Repeated = Literal["adjusted", "as published"]
 
 _NUMBERS_TOGETHER = 4 * IN_CACHE
-"""In paths that are computed together."""
+"""Number of values in paths that are computed together."""
 _PRECISION = 1e8
-"""Of the observation of a path at the fitted times, in units of σ⁻²."""
+"""Precision of the observation of a path at the fitted times, in units of σ⁻²."""
 
 
 @settings
@@ -57,10 +57,10 @@ class TemporalModel(ABC):
         """The prior of contrasts.
 
         Args:
-            at: (T,) times on the unit axis; it is that of the fitted times, and they are within `reach`.
+            at: (T,) times on the unit axis of the fitted times, within `reach`.
             paths: Number of contrasts.
-            fitted: (T,) at which of the times the model was fitted; None: at all. There the prior is that of the fit.
-                Given the path there, the first hyperparameter, σ, scales the path elsewhere.
+            fitted: (T,) mask of the times at which the model was fitted; None for all. There the prior is that of the
+                fit. Given the path there, the first hyperparameter, σ, scales the path elsewhere.
         """
 
     @property
@@ -80,7 +80,7 @@ class TemporalModel(ABC):
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Draws of the prior; see `polarbear.inference.prior`."""
+        """Draw from the prior; see `polarbear.inference.prior`."""
         at = unit_times(times, self.time_scale) if times.size else np.zeros(1)
         prior, paths = self.prior(at, 1), algorithms - 1
         hyperparameters = draw_hyperparameters(prior.hyperpriors, held, sampling.draws, sampling.rng)
@@ -97,11 +97,11 @@ class TemporalModel(ABC):
         """Ratings (S, n, D) at times that were not fitted; see `Posterior.at`.
 
         Rankings depend on a path only at the fitted timepoints. Given the path there and the hyperparameters, the path
-        elsewhere follows from the prior alone and is Gaussian. So each draw is continued by itself, from the prior at
+        elsewhere follows from the prior alone and is Gaussian. So each draw is continued separately, from the prior at
         the fitted and the new times together, conditioned on an observation with hardly any noise at the fitted ones.
 
         Raises:
-            ValueError: If a time is out of the model's reach.
+            ValueError: If a time is outside the model's `reach`.
         """
         algorithms = len(posterior.names)
         if algorithms == 1:
@@ -131,7 +131,7 @@ class TemporalModel(ABC):
         return theta
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+        """The posterior given the rankings in `counts`; see `polarbear.inference.fit`.
 
         Without timepoints, or with a single algorithm, the hyperparameters follow their prior.
         """

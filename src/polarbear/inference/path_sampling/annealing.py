@@ -17,7 +17,7 @@ from polarbear.records import FloatArray
 
 _MIN_STEPS, _MAX_STEPS = 4, 48
 _STEPS_PER_SPREAD = 2.0
-"""Steps of β for each unit of the log-ratio's standard deviation at the start."""
+"""Number of steps of β per unit of the log-ratio's standard deviation at the start."""
 _LEAPFROG_STEPS = 3
 _LARGEST_STEP_SIZE = np.pi / 6
 _SHRINK, _GROW = 0.6, 1.15
@@ -31,11 +31,11 @@ def anneal(
 
     Args:
         target: The log-ratio r, such as `inference.path_sampling.laplace.LogRatio`.
-        noises: For each node standard normal draws (noises, D_k).
+        noises: Standard normal draws (noises, D_k) for each node.
         rng: The source of randomness.
 
     Returns:
-        For each node the moved draws (noises, D_k), and the log-weights (D,) of all draws.
+        The moved draws (noises, D_k) for each node, and the log-weights (D,) of all draws.
     """
     state = State(list(noises), *target(noises))
     steps = _steps(state)
@@ -52,7 +52,7 @@ def anneal(
 
 
 def _steps(start: State) -> int:
-    """Number of steps of β, by how much the log-ratio varies at the node where it varies most."""
+    """Number of steps of β, from the spread of the log-ratio at the node where it varies most."""
     parts = np.split(start.value, np.cumsum([e.shape[1] for e in start.states])[:-1])
     spread = max(float(np.subtract(*np.quantile(part, [0.84, 0.16]))) / 2 for part in parts)
     return int(np.clip(np.ceil(_STEPS_PER_SPREAD * spread), _MIN_STEPS, _MAX_STEPS))

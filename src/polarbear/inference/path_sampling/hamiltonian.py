@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polarbear.records import FloatArray
 
 Target = Callable[[Sequence[FloatArray]], tuple[FloatArray, list[FloatArray]]]
-"""From states, arrays whose last axis runs over draws, to r (D,) of all draws in them and the gradient of each."""
+"""Maps states, arrays whose last axis runs over draws, to r (D,) of all these draws and the gradient for each array."""
 
 
 class State(NamedTuple):
@@ -38,12 +38,12 @@ def leapfrog(
     """The end of a trajectory, and the log-density (D,) gained on the way, momenta included.
 
     Args:
-        target: r and its gradient.
-        start: Where it begins.
-        momenta: Standard normal, of the same shapes as the states.
+        target: Function that gives r and its gradient.
+        start: The start of the trajectory.
+        momenta: Standard normal arrays of the same shapes as the states.
         steps: Number of steps, at least 1.
-        step_size: The angle of a step's rotation, for all draws or for each (D,).
-        beta: β.
+        step_size: Rotation angle of a step, for all draws or for each (D,).
+        beta: Inverse temperature β.
     """
     cosine, sine, kick = np.cos(step_size), np.sin(step_size), 0.5 * step_size * beta
     (states, value, gradient), before = start, _log_density(start, momenta, beta)
@@ -70,7 +70,7 @@ def choose(chosen: NDArray[np.bool_], new: list[FloatArray], old: list[FloatArra
 
 
 def _log_density(at: State, momenta: Sequence[FloatArray], beta: float) -> FloatArray:
-    """(D,) of draws and their momenta."""
+    """(D,) log-density of draws and their momenta."""
     energy = [_squares(e) + _squares(p) for e, p in zip(at.states, momenta, strict=True)]
     return beta * at.value - 0.5 * np.concatenate(energy)
 

@@ -1,4 +1,4 @@
-"""Markov chains for posteriors that no weighted Gaussian represents, such as after rankings that all agree."""
+"""Markov chains for posteriors that weighted Gaussians cannot represent, such as when all rankings agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polarbear.records import FloatArray
 
 _WARM_UP = 60
 _LENGTHS, _LENGTHS_ON_REQUEST = 5, 8
-"""How often chains that have not converged are continued to twice their length, less one; 16 or 128 sweeps per draw."""
+"""Maximum number of chain lengths, each twice the one before: up to 16 or 128 sweeps per draw."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,17 +53,16 @@ def chain_draws(
 ) -> ChainDraws:
     """Sample the joint posterior by Markov chains.
 
-    As long as they have not converged, the chains are continued to twice their length, and every other draw is kept:
-    at most until 16 sweeps lie between two draws. Unless all rankings agree, chains in the coordinates of Laplace's
-    method come first. If these do not converge, or diverge, those in the prior's coordinates follow; with patience they
-    go on until 128 sweeps lie between two draws.
+    Until they converge, the chains are continued to twice their length, keeping every other draw, up to 16 sweeps
+    between two draws. Unless all rankings agree, chains in the coordinates of Laplace's method come first. If these do
+    not converge, or diverge, chains in the prior's coordinates follow, up to 128 sweeps between draws if `patient`.
 
     Args:
-        likelihood: The rankings.
+        likelihood: The likelihood of the rankings.
         posterior: The hyperparameters' posterior, and the prior of paths.
-        enough: The effective sample size aimed at.
+        enough: The target effective sample size.
         rng: The source of randomness.
-        patient: Whether there is time.
+        patient: Whether chains may be longer.
     """
     frame = locate(posterior, Frame.around(*posterior.start))
     if not likelihood.unanimous:

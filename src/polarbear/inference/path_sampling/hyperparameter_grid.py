@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from polarbear.records import FloatArray, IntArray
 
 Evaluate = Callable[[FloatArray], FloatArray]
-"""From points (K, p) to their log-densities (K,), up to a constant; −inf where it cannot be computed."""
+"""Maps points (K, p) to their log-densities (K,), up to a constant; −inf where they cannot be computed."""
 
 _MAX_STEPS = 12
 _CAUTION = 0.7
 """The first stencil is smaller than the prior's spread by this factor."""
 _LONGEST_STEP = 2.0
 _NARROWEST, _WIDEST = 25.0, 1 / 9
-"""Limits of the curvature in one step, so that axes shrink to a fifth, or grow to three times their length, at most."""
+"""Limits of the curvature in one step: axes shrink to a fifth, or grow to three times their length, at most."""
 _SPACING = {1: 0.75, 2: 1.0}
-"""Distance of grid points for each number of hyperparameters, in posterior standard deviations."""
+"""Grid spacing by the number of hyperparameters, in posterior standard deviations."""
 _DROP = 8.0
 """The grid ends where the log-density has fallen this far below its largest value."""
 _MAX_POINTS = 160
 _CELLS = 8
-"""Cells to a grid spacing in each direction; the density is constant on each."""
+"""Number of cells per grid spacing in each direction; the density is constant on each."""
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
@@ -39,7 +39,7 @@ class Frame:
 
     @classmethod
     def around(cls, mean: FloatArray, spread: FloatArray) -> Frame:
-        """Coordinates to start from, by a prior mean (p,) and standard deviations (p,)."""
+        """Initial coordinates, from a prior mean (p,) and standard deviations (p,)."""
         return cls(mean, np.diag(_CAUTION * spread))
 
     def outside(self, v: FloatArray) -> FloatArray:
@@ -52,9 +52,9 @@ class Drawn:
     """Points drawn from the density.
 
     Attributes:
-        points: (K, p).
-        log_density: (K,) the density they were drawn from, up to a constant.
-        within: (K, p) the points in the frame's coordinates.
+        points: (K, p) points.
+        log_density: (K,) log-density they were drawn from, up to a constant.
+        within: (K, p) points in the frame's coordinates.
         blend: (K, G) weights that interpolate anything smooth from the G grid points.
     """
 
@@ -72,7 +72,7 @@ class Marginal:
         frame: The grid's coordinates.
         grid: (G, p) grid points, multiples of the spacing, in the frame's coordinates.
         values: (G,) log-densities.
-        spacing: Distance of the grid points.
+        spacing: Distance between neighbouring grid points.
     """
 
     frame: Frame
@@ -86,10 +86,10 @@ class Marginal:
         return self.grid[self.values > self.values.max() - _DROP]
 
     def draw(self, number: int, rng: np.random.Generator) -> Drawn:
-        """Draw evenly spread points: a randomly shifted lattice, by inverse distribution functions.
+        """Draw evenly spread points: a randomly shifted lattice, mapped by inverse distribution functions.
 
-        The log-density is interpolated (by cubes of distances and a parabola, which is exact for a normal density), and
-        constant on small cells.
+        The log-density is interpolated by cubes of distances and a parabola, which is exact for a normal density, and
+        taken as constant on small cells.
         """
         p = self.grid.shape[1]
         ticks = (np.arange(_CELLS) + 0.5) / _CELLS - 0.5
@@ -122,13 +122,13 @@ def _two_stage(mass: FloatArray, column: IntArray, first: FloatArray, second: Fl
 
 
 def explore(evaluate: Evaluate, frame: Frame, *, radius: int = 0) -> Marginal:
-    """The values of a log-density on a grid around its mode.
+    """Evaluate a log-density on a grid around its mode.
 
     Args:
         evaluate: The log-density.
-        frame: The mode and its curvature, as `locate` finds them.
-        radius: Distance from the mode, in grid points, within which all values are computed together; beyond, from
-            neighbour to neighbour.
+        frame: The mode and its curvature, as found by `locate`.
+        radius: Distance from the mode, in grid points, within which all values are computed together; beyond it they
+            are computed from neighbour to neighbour.
     """
     spacing = _SPACING[frame.centre.size]
     while True:
@@ -146,7 +146,7 @@ def locate(evaluate: Evaluate, frame: Frame) -> Frame:
 
     Args:
         evaluate: The log-density.
-        frame: Where to start.
+        frame: The coordinates to start from.
 
     Raises:
         numpy.linalg.LinAlgError: If the log-density cannot be computed around the mode.
@@ -172,7 +172,7 @@ def locate(evaluate: Evaluate, frame: Frame) -> Frame:
 
 
 def _flood(evaluate: Evaluate, p: int, spacing: float, radius: int) -> tuple[FloatArray, FloatArray]:
-    """Grid points (G, p) and values (G,): points whose value is near the largest, and all their neighbours."""
+    """Grid points (G, p) and their values (G,): points whose value is near the largest, and all their neighbours."""
     known: dict[tuple[int, ...], float] = {}
     front: Iterable[tuple[int, ...]] = itertools.product(range(-radius, radius + 1), repeat=p)
     while front:
@@ -205,12 +205,12 @@ class _Interpolation:
         self._system[:size, size:], self._system[size:, :size] = terms[:, self._keep], terms[:, self._keep].T
 
     def of_values(self, values: FloatArray, points: FloatArray) -> FloatArray:
-        """(K,) from values (G,)."""
+        """(K,) interpolated values from values (G,)."""
         right = np.concatenate([values, np.zeros(self._keep.size)])
         return self._at(points) @ np.asarray(np.linalg.solve(self._system, right), dtype=np.float64)
 
     def weights(self, points: FloatArray) -> FloatArray:
-        """(K, G) the weights of the values at the grid points."""
+        """(K, G) weights of the values at the grid points."""
         weights = np.asarray(np.linalg.solve(self._system, self._at(points).T), dtype=np.float64)
         return weights.T[:, : len(self._grid)]
 

@@ -20,10 +20,10 @@ class PathPrior:
 
     Attributes:
         hyperpriors: The priors of the one or two hyperparameters.
-        field: From hyperparameters (p,) to the prior of paths; raises a LinAlgError where floating-point numbers do
-            not suffice.
-        steady_field: The same prior, but equal noise makes similar paths when hyperparameters are similar; None: so
-            does `field`.
+        field: Function from hyperparameters (p,) to the prior of paths; it raises a LinAlgError where floating-point
+            precision does not suffice.
+        steady_field: The same prior, but such that equal noise gives similar paths for similar hyperparameters; None if
+            `field` does so already.
     """
 
     hyperpriors: Sequence[Hyperprior]
@@ -31,7 +31,7 @@ class PathPrior:
     steady_field: Callable[[FloatArray], Field] | None = None
 
     def steady(self) -> PathPrior:
-        """The prior by its steady fields."""
+        """The same prior with its steady fields."""
         return PathPrior(self.hyperpriors, self.steady_field or self.field)
 
 
@@ -41,8 +41,8 @@ class HyperparameterPosterior:
     The probability of the rankings given the hyperparameters is approximated by Laplace's method.
 
     Args:
-        likelihood: The rankings.
-        prior: The prior.
+        likelihood: The likelihood of the rankings.
+        prior: The prior of paths and hyperparameters.
     """
 
     def __init__(self, likelihood: Likelihood, prior: PathPrior) -> None:
@@ -57,7 +57,7 @@ class HyperparameterPosterior:
         return np.array([(hyperprior.mean, hyperprior.spread) for hyperprior in self._prior.hyperpriors]).T
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """(K,) log-densities at points (K, p), −inf where floating-point numbers do not suffice."""
+        """(K,) log-densities at points (K, p), −inf where floating-point precision does not suffice."""
         values, log_prior, starts = np.full(len(points), -np.inf), self.log_prior(points), self._nearest(points)
         fields = {k: field for k, point in enumerate(points) if (field := self.field(point)) is not None}
         modes = find_modes(self._likelihood, list(fields.values()), [starts[k] for k in fields])
@@ -69,7 +69,7 @@ class HyperparameterPosterior:
         return values
 
     def field(self, point: FloatArray) -> Field | None:
-        """The prior of paths at a point, or None where floating-point numbers do not suffice."""
+        """The prior of paths at a point, or None where floating-point precision does not suffice."""
         try:
             return self._prior.field(np.exp(point))
         except np.linalg.LinAlgError:
@@ -81,7 +81,7 @@ class HyperparameterPosterior:
         return np.sum([hyperprior.log_density(u) for hyperprior, u in columns], axis=0)
 
     def paths(self, points: FloatArray) -> FloatArray:
-        """(K, T, q) the path at the nearest point so far to each of some points (K, p)."""
+        """(K, T, q) most probable paths at the points computed so far that are nearest to each of points (K, p)."""
         paths = [path for path in self._nearest(points) if path is not None]
         if not paths:
             raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")

@@ -94,10 +94,10 @@ Hyperprior = LogNormal | InverseGamma | Exponential
 def draw_hyperparameters(
     priors: Sequence[Hyperprior], held: Mapping[str, float], number: int, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
-    """(number,) values of each hyperparameter by name, drawn from its prior or held at a value.
+    """(number,) values of each hyperparameter by name, drawn from its prior or held fixed.
 
     Raises:
-        ValueError: If a hyperparameter to be held is unknown, or its value is not positive and finite.
+        ValueError: If a hyperparameter in `held` is unknown, or its value is not positive and finite.
     """
     names = [prior.name for prior in priors]
     for name in held:
@@ -111,7 +111,7 @@ def draw_hyperparameters(
 
 
 def by_value(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Each distinct column (p,) of values (p, D) with the indices of the draws that have it."""
+    """Yield each distinct column (p,) of values (p, D) with the indices of the draws that have it."""
     distinct, which = np.unique(values, axis=1, return_inverse=True)
     order = np.argsort(which, kind="stable").astype(np.int64)
     ends = np.cumsum(np.bincount(which, minlength=distinct.shape[1]))

@@ -14,11 +14,11 @@ from polarbear.records import FloatArray
 
 _MAX_STEPS = 60
 _TOGETHER = 4
-"""Paths whose expansions are computed together."""
+"""Number of paths whose expansions are computed together."""
 _TOLERANCE = 1e-5
-"""Newton's method ends when the log-density could not grow by more than about half of this."""
+"""Newton's method ends when the predicted gain in log-density is less than about half of this."""
 _SMALL_MOVE = 0.1
-"""A single step suffices if it moves the path by less than this, squared and in the likelihood's own curvature."""
+"""A single step suffices if its squared length, in the metric of the likelihood's curvature, is less than this."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,9 +28,9 @@ class LaplaceApproximation:
     The path is K α, where K is the prior's covariance, so that its log prior density is −½ Σ_t α(t) · η(t).
 
     Attributes:
-        path: (T, q).
-        pull: (T, q) α.
-        curvature: (T, q, q) C of the log-likelihood.
+        path: (T, q) path.
+        pull: (T, q) coefficients α.
+        curvature: (T, q, q) curvature C of the log-likelihood.
         conditioned: The Gaussian approximation with this curvature.
         log_evidence: Laplace's approximation to the log-probability of the rankings given the hyperparameters.
     """
@@ -54,7 +54,7 @@ class _Search:
         self.failed = False
 
     def advance(self, value: float, gradient: FloatArray, curvature: FloatArray) -> None:
-        """Judge the trial by the log-likelihood there; accept it and step on, or go back half the way."""
+        """Accept the trial, given the log-likelihood there, and take the next step; or go back half the way."""
         path, pull = self.trial
         height = value - 0.5 * float(np.vdot(path, pull)) if self.known_pull else -np.inf
         if height < self.value - 1e-9 * abs(self.value):
@@ -81,12 +81,12 @@ def find_modes(
     """The most probable path under each field.
 
     Args:
-        likelihood: The rankings.
+        likelihood: The likelihood of the rankings.
         fields: The priors.
-        starts: (T, q) where to start under each field; None: at zero, all algorithms alike.
+        starts: (T, q) starting path under each field; None for zero, where all algorithms are alike.
 
     Returns:
-        For each field the mode, or None where floating-point numbers do not suffice.
+        The mode under each field, or None where floating-point precision does not suffice.
     """
     zero = np.zeros(likelihood.shape)
     searches = [
@@ -106,7 +106,7 @@ def find_modes(
 def find_near_modes(
     likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray
 ) -> list[LaplaceApproximation | None]:
-    """Paths near the most probable ones, by one Newton step from good starts (K, T, q); by more where that is far."""
+    """Paths near the most probable ones, by one Newton step from good starts (K, T, q), or more if that is long."""
     modes: list[LaplaceApproximation | None] = []
     for some in batches(len(fields), 1, _TOGETHER):
         expansion = likelihood.expansion(np.ascontiguousarray(starts[some].transpose(1, 2, 0)))
@@ -147,9 +147,9 @@ class Node:
     """A value of the hyperparameters, and the Gaussian that approximates the posterior of the path there.
 
     Attributes:
-        hyperparameters: (p,) their logarithms.
+        hyperparameters: (p,) logarithms of the hyperparameters.
         centre: The Gaussian's centre and precision.
-        offset: What does not depend on the path in the log-ratio of posterior to proposal density.
+        offset: The part of the log-ratio of posterior to proposal density that does not depend on the path.
     """
 
     hyperparameters: FloatArray
@@ -158,7 +158,7 @@ class Node:
 
     @classmethod
     def at(cls, hyperparameters: FloatArray, centre: LaplaceApproximation, log_prior: float) -> Node:
-        """A node, given the log-ratio of prior to proposal density of its hyperparameters."""
+        """Make a node, given the log-ratio of prior to proposal density of its hyperparameters."""
         height = -0.5 * float(np.vdot(centre.path, centre.pull)) - centre.conditioned.half_log_det
         return cls(hyperparameters, centre, log_prior + height)
 
@@ -176,7 +176,7 @@ class Node:
 class LogRatio:
     """The log-ratio r of posterior to Gaussian density at draws of several nodes.
 
-    States are for each node e (noises, D_k), in coordinates in which its Gaussian is standard normal.
+    The states of each node are e (noises, D_k), in coordinates in which its Gaussian is standard normal.
     """
 
     def __init__(self, likelihood: Likelihood, nodes: Sequence[Node]) -> None:
@@ -190,7 +190,7 @@ class LogRatio:
         return paths, np.concatenate([node.log_ratio(move) for node, move in each]), moves
 
     def paths(self, states: Sequence[FloatArray]) -> FloatArray:
-        """(T, q, D)."""
+        """(T, q, D) paths."""
         return self.expand(states)[0]
 
     def value(self, states: Sequence[FloatArray]) -> FloatArray:
@@ -199,7 +199,7 @@ class LogRatio:
         return self._likelihood.value(paths) + ratio
 
     def __call__(self, states: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-        """(D,) log-ratios, and the gradient of each node's (noises, D_k)."""
+        """(D,) log-ratios, and their gradient (noises, D_k) for each node."""
         paths, ratio, moves = self.expand(states)
         value, slope = self._likelihood.slope(paths)
         slopes = np.split(slope, np.cumsum([move.shape[2] for move in moves])[:-1], axis=2)

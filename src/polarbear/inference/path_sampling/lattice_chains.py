@@ -1,14 +1,14 @@
 """Markov chains of paths and hyperparameters, the latter on a lattice.
 
-There are two kinds, by their coordinates. In both, each sweep moves paths by Hamiltonian Monte Carlo, and then the
-hyperparameters by Metropolis steps while the coordinates of paths stay.
+There are two kinds, which differ in their coordinates. In both, each sweep moves paths by Hamiltonian Monte Carlo, and
+then the hyperparameters by Metropolis steps with the coordinates of paths fixed.
 
-- `LaplaceChains`: paths are η = m + R e, where m is the most probable path given the hyperparameters and R belongs to
-  the Gaussian there. So e is nearly standard normal whatever the hyperparameters are, and the Gaussian's covariance is
-  the metric.
-- `PriorChains`: paths are η = R z with standard normal z, where R belongs to the hyperparameters' prior. Moved
-  hyperparameters thus stretch or bend the path. When rankings say little but the order, both move far, and these chains
-  are the better ones.
+- `LaplaceChains`: paths are η = m + R e, where m is the most probable path given the hyperparameters and R Rᵀ the
+  covariance of the Gaussian there. So e is nearly standard normal whatever the hyperparameters are, and the Gaussian's
+  covariance is the metric.
+- `PriorChains`: paths are η = R z with standard normal z, where R Rᵀ is the prior covariance given the hyperparameters.
+  Moving the hyperparameters thus stretches or bends the path. When rankings say little beyond the order, both move far,
+  and these chains mix better.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _MIN_CACHED = 1024
 _TRAJECTORY = 0.5 * np.pi
 """Length of a trajectory of Hamiltonian Monte Carlo: a quarter of the Gaussian flow's rotation."""
 _SPACING = 1 / 3
-"""Of the lattice, in standard deviations of the approximate posterior of the hyperparameters."""
+"""Spacing of the lattice, in standard deviations of the approximate posterior of the hyperparameters."""
 _DISPERSION = 1.5
-"""Of the chains at the start, in the same standard deviations."""
+"""Dispersion of the chains' starting points, in the same standard deviations."""
 _DIVERGED = 1000.0
-"""A trajectory whose energy is off by more has diverged, as Stan and NumPyro define it."""
+"""Energy error above which a trajectory has diverged, as in Stan and NumPyro."""
 _METROPOLIS_STEPS = 3
 _POINT_ACCEPTANCE = 0.35
-"""The rate of acceptance aimed at, of hyperparameters."""
+"""Target acceptance rate of hyperparameters."""
 _PACE = 0.1
-"""Speed at which steps adapt to them."""
+"""Speed at which step sizes adapt to the target acceptance rates."""
 _MAX_LEAPFROG_STEPS = 4, 25
-"""The range, without its end, of which the maximum number of steps is drawn for each trajectory. Hyperparameters move
-between trajectories only, so that these should be many; long ones move paths far."""
+"""The range, without its end, from which the maximum number of steps is drawn for each trajectory. Hyperparameters move
+only between trajectories, so there should be many of them; but long ones move paths far."""
 
 
 class _Coordinates(Protocol):
-    """What coordinates of all chains' paths stand for: a log-density but for −½ e·e, as `hamiltonian.Target` has it."""
+    """The paths of all chains, and their log-density apart from −½ e·e, as functions of coordinates e."""
 
     def __call__(self, states: Sequence[FloatArray], /) -> tuple[FloatArray, list[FloatArray]]: ...
     def value(self, states: Sequence[FloatArray], /) -> FloatArray: ...
@@ -67,18 +67,18 @@ class LatticeChains(ABC, Generic[Item]):
     """The state of C chains, each at a point of the lattice of hyperparameters and on a path.
 
     Args:
-        likelihood: The rankings.
+        likelihood: The likelihood of the rankings.
         posterior: The hyperparameters' posterior, and the prior of paths.
-        frame: About where the posterior of the hyperparameters is.
+        frame: The approximate location and scale of the hyperparameters' posterior.
         rng: The source of randomness.
 
     Attributes:
         step_size: Step size of Hamiltonian Monte Carlo, an angle.
-        acceptance: The rate of acceptance aimed at, of paths.
+        acceptance: Target acceptance rate of paths.
         diverged: (C,) number of transitions that diverged so far.
 
     Raises:
-        numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere.
+        numpy.linalg.LinAlgError: If floating-point precision suffices at no starting point.
     """
 
     step_size: float
@@ -110,7 +110,7 @@ class LatticeChains(ABC, Generic[Item]):
         return ratings(paths, self._likelihood.contrasts), self.points.T, self.diverged.astype(np.float64)
 
     def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once; while adapting, bring the rates of acceptance near those aimed at."""
+        """Advance all chains by one sweep; if `adapt`, tune step sizes towards the target acceptance rates."""
         accepted = self._move_paths()
         moved = np.mean([self._move_points() for _ in range(_METROPOLIS_STEPS)])
         self._coordinates = self._join(self._items)
@@ -121,7 +121,7 @@ class LatticeChains(ABC, Generic[Item]):
             self._metropolis_step *= float(np.exp(_PACE * (moved - _POINT_ACCEPTANCE) / _POINT_ACCEPTANCE))
 
     def _move_paths(self) -> float:
-        """Hamiltonian Monte Carlo on paths; returns the mean probability of acceptance."""
+        """Move paths by Hamiltonian Monte Carlo; return the mean acceptance probability."""
         step_size, steps = self._steps(self._rng.uniform(0.8, 1.2))
         start = State(self._states, *self._coordinates(self._states))
         end, gain = leapfrog(self._coordinates, start, self._momenta(), steps=steps, step_size=step_size)
@@ -132,7 +132,7 @@ class LatticeChains(ABC, Generic[Item]):
         return mean
 
     def _move_points(self) -> float:
-        """A Metropolis step of the hyperparameters; returns the mean probability of acceptance."""
+        """Take a Metropolis step of the hyperparameters; return the mean acceptance probability."""
         moves = self._metropolis_step / _SPACING * self._rng.standard_normal(self._lattice.shape)
         trial = self._lattice + np.rint(moves).astype(np.int64)
         built = [self._item(tuple(point)) for point in trial.tolist()]
@@ -152,11 +152,11 @@ class LatticeChains(ABC, Generic[Item]):
         return self._build(self._at(np.array([point]))[0])
 
     def _at(self, lattice: IntArray) -> FloatArray:
-        """(K, p) the points at lattice points (K, p)."""
+        """(K, p) logarithms of hyperparameters at lattice points (K, p)."""
         return self._frame.outside(_SPACING * lattice.astype(np.float64))
 
     def _keep(self, built: Sequence[Built | None]) -> list[Built]:
-        """What was built, after dropping the chains for which nothing could be."""
+        """The items that were built, after dropping the chains for which that failed."""
         computable = [item is not None for item in built]
         if not any(computable):
             raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
@@ -169,15 +169,15 @@ class LatticeChains(ABC, Generic[Item]):
 
     @abstractmethod
     def _build(self, point: FloatArray) -> Item | None:
-        """What the coordinates at a point (p,) depend on, or None where floating-point numbers do not suffice."""
+        """Build the item that defines the coordinates at a point (p,); None where floating-point precision fails."""
 
     @abstractmethod
     def _join(self, items: Sequence[Item]) -> _Coordinates:
-        """The coordinates of all chains, from what each chain's depend on."""
+        """The coordinates of all chains, from each chain's item."""
 
     @abstractmethod
     def _start(self) -> list[FloatArray]:
-        """The coordinates of paths to start from."""
+        """The initial coordinates of paths."""
 
     @abstractmethod
     def _steps(self, jitter: float) -> tuple[float | FloatArray, int]:
@@ -189,14 +189,14 @@ class LatticeChains(ABC, Generic[Item]):
 
     @abstractmethod
     def _resized(self, items: Sequence[Item]) -> list[FloatArray]:
-        """Each chain's coordinates, as many as needed at other points, where missing ones are standard normal.
+        """Each chain's coordinates, resized for other points; missing ones are drawn from the standard normal.
 
-        The present coordinates if they serve both the present and the other points.
+        The result is the current list itself if it serves both the current and the other points.
         """
 
 
 class LaplaceChains(LatticeChains[Node]):
-    """Chains whose coordinates are e, for each chain (noises, 1); arguments as for `LatticeChains`."""
+    """Chains with coordinates e, (noises, 1) for each chain; arguments as for `LatticeChains`."""
 
     step_size, acceptance = 0.5, 0.95
 
@@ -228,14 +228,14 @@ class LaplaceChains(LatticeChains[Node]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prior:
-    """The prior of one chain's paths, and loadings R (T, r) with its covariance R Rᵀ if they are few."""
+    """The prior of one chain's paths, and loadings R (T, r) with covariance R Rᵀ unless they would be large."""
 
     field: Field
     loadings: FloatArray | None
 
     @classmethod
     def of(cls, field: Field, timepoints: int) -> _Prior:
-        """With at most T columns, since more than that are as well replaced by the Cholesky factor of R Rᵀ."""
+        """Build loadings with at most T columns: more than that are replaced by the Cholesky factor of R Rᵀ."""
         if CHAINS * timepoints * field.noises > IN_MEMORY:
             return cls(field, None)
         loadings = field.spread(np.eye(field.noises))
@@ -251,10 +251,10 @@ class _Prior:
 
 
 class _PriorPaths:
-    """The log-likelihood of paths η = R z, for z (r, q, C) in an array with the largest r of all priors or more.
+    """The log-likelihood of paths η = R z, for z (r, q, C) with r at least the largest of all priors.
 
-    In memory each chain's numbers are contiguous. All chains' loadings are multiplied together if they are known, else
-    one by one.
+    In memory each chain's numbers are contiguous. All chains are multiplied by their loadings at once if these are
+    known, else one by one.
     """
 
     def __init__(self, likelihood: Likelihood, priors: Sequence[_Prior]) -> None:
@@ -267,7 +267,7 @@ class _PriorPaths:
                 row[:, : loadings.shape[1]] = loadings
 
     def paths(self, states: Sequence[FloatArray]) -> FloatArray:
-        """(T, q, C)."""
+        """(T, q, C) paths."""
         z = np.ascontiguousarray(states[0].transpose(2, 0, 1))
         if self._stack is not None:
             return np.ascontiguousarray((self._stack @ z[:, : self._noises]).transpose(1, 2, 0))
@@ -290,16 +290,16 @@ class _PriorPaths:
         return self._likelihood.value(self.paths(states))
 
     def __call__(self, states: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-        """(C,) log-likelihoods, and their gradient by z."""
+        """(C,) log-likelihoods, and their gradient with respect to z."""
         value, slope = self._likelihood.slope(self.paths(states))
         return value, [self.gather(slope, len(states[0]))]
 
 
 class PriorChains(LatticeChains[_Prior]):
-    """Chains whose coordinates are z, in one array (r, q, C); arguments as for `LatticeChains`.
+    """Chains with coordinates z in one array (r, q, C); arguments as for `LatticeChains`.
 
-    Where rankings agree, the likelihood is a wall, and steps that are longer than it is soft diverge: hence the high
-    rate of acceptance.
+    Where rankings agree, the likelihood is like a wall, and steps longer than its soft part diverge: hence the high
+    target acceptance rate.
     """
 
     step_size, acceptance = 0.2, 0.99
@@ -320,7 +320,7 @@ class PriorChains(LatticeChains[_Prior]):
         return [self._join(self._items).gather(np.stack([mode.pull for _, mode in pairs], axis=2), size)]
 
     def _steps(self, jitter: float) -> tuple[FloatArray, int]:
-        """Steps are shorter where σ, the first of the hyperparameters, is large and z moves paths far."""
+        """Step sizes are smaller where σ, the first hyperparameter, is large and z moves paths far."""
         relative = np.exp(np.minimum(self._typical[0] - self.points[:, 0], 0.0))
         return np.minimum(self.step_size * jitter * relative, _TRAJECTORY), self._leapfrog_steps(self.step_size)
 

@@ -8,9 +8,9 @@
 4. Each draw is weighted by the exact joint density of rankings, path and φ over the density it was drawn from. The
    weights are Pareto-smoothed, and the draws resampled.
 
-Where the weights vary too much, the draws are carried from the Gaussians to the posterior by annealing
-(`inference.path_sampling.annealing`), and where that is not enough, Markov chains answer
-(`inference.path_sampling.hmc`), as they do on request.
+If the weights vary too much, the draws are carried from the Gaussians to the posterior by annealing
+(`inference.path_sampling.annealing`). If that is not enough, or on request, Markov chains are used
+(`inference.path_sampling.hmc`).
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from polarbear.records import FloatArray
 
 _MIN_NODES, _MAX_NODES = 64, 256
 _PATHS_EACH = 32
-"""Paths drawn at each node, a value of the hyperparameters, as far as the bounds on the number of nodes allow."""
+"""Number of paths drawn at each node (value of the hyperparameters), within the bounds on the number of nodes."""
 _MIN_PROPOSALS = 512
 _NEARLY_EQUAL = 1.5
-"""Weights below this multiple of their mean are practically equal; there is no tail whose shape could matter."""
+"""Weights all below this multiple of their mean are practically equal, without a tail whose shape could matter."""
 _LARGEST_SPREAD = 1e4
-"""Log-weights that spread more are not annealed: its steps bridge tens, and it would take as long as Markov chains."""
+"""Log-weights with a larger spread are not annealed: a step bridges tens, so it would take as long as Markov chains."""
 _PAIRS = 4
-"""Antithetic pairs of paths at each node from which the mean's distance from the mode is estimated."""
+"""Number of antithetic pairs of paths at each node from which the mean's distance from the mode is estimated."""
 _NUMBERS_TOGETHER = 2 * IN_CACHE
-"""In paths that are weighted, or annealed, together."""
+"""Number of values in paths that are weighted, or annealed, together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +62,9 @@ class PathDraws:
 
     Attributes:
         theta: (T, n, D) ratings.
-        hyperparameters: (p, D).
-        diagnostics: The same at all timepoints.
-        chains: Which step of which chain each draw is, else None.
+        hyperparameters: (p, D) hyperparameters.
+        diagnostics: The diagnostics, the same at all timepoints.
+        chains: The chain and step of each draw, or None.
     """
 
     theta: FloatArray
@@ -76,18 +76,19 @@ class PathDraws:
 def path_draws(counts: ChoiceCounts, model: PathPrior, sampling: Sampling) -> PathDraws:
     """Sample the joint posterior of ratings and hyperparameters.
 
-    The Gaussians' draws are accepted if k-hat is below 0.5 and their effective sample size is a quarter of their
-    number, or below 0.7 and half of it. Otherwise they are annealed, and accepted if k-hat is then below 0.7 and the
-    effective sample size a quarter. Markov chains answer where that fails too, where the log-weights spread too far for
-    annealing, or where all rankings agree, which leaves a tail that k-hat does not see; on request they may be longer.
+    The Gaussians' draws are accepted if k-hat is below 0.5 and the effective sample size is at least a quarter of the
+    number of draws, or if k-hat is below 0.7 and the effective sample size at least half. Otherwise they are annealed,
+    and accepted if k-hat is then below 0.7 and the effective sample size at least a quarter. Markov chains are used if
+    that fails too, if the spread of the log-weights is too large for annealing, or if all rankings agree, which leaves
+    a tail that k-hat does not see; on request they may be longer.
 
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
         model: The prior.
-        sampling: Number D of draws, and the method: Markov chains answer at once if it is "hmc".
+        sampling: The number D of draws, and the method: with "hmc", Markov chains are used right away.
 
     Raises:
-        numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere near the posterior's mode.
+        numpy.linalg.LinAlgError: If floating-point precision does not suffice anywhere near the posterior's mode.
     """
     likelihood = Likelihood(counts)
     draws = None if sampling.method == HMC else _by_importance(likelihood, model, sampling)
@@ -121,7 +122,7 @@ def _by_importance(likelihood: Likelihood, model: PathPrior, sampling: Sampling)
 
 
 def _by_chains(likelihood: Likelihood, model: PathPrior, sampling: Sampling) -> PathDraws:
-    """Draws by Markov chains, taken evenly."""
+    """Draws taken evenly from Markov chains."""
     posterior, draws = HyperparameterPosterior(likelihood, model.steady()), sampling.draws
     enough, patient = min(float(FEWEST_OF_CHAINS), draws), sampling.method == HMC
     recorded = chain_draws(likelihood, posterior, enough, sampling.rng, patient=patient)
@@ -146,7 +147,7 @@ class _Weighted:
     """Weights (S,) of draws.
 
     Attributes:
-        weights: They sum to 1.
+        weights: (S,) weights, which sum to 1.
         spread: Half the distance from the 16 % to the 84 % quantile of their logarithms before smoothing.
         k_hat: Pareto k-hat.
         method: The method that made the draws.
@@ -207,7 +208,7 @@ def _mean_gradient(likelihood: Likelihood, centre: LaplaceApproximation, rng: np
 
 
 def _pushed(centre: LaplaceApproximation, force: FloatArray) -> LaplaceApproximation:
-    """The centre moved to where a force pushes it."""
+    """The centre displaced by a force."""
     move = centre.conditioned.response(force)
     pull = centre.pull + force - (centre.curvature @ move[:, :, np.newaxis])[:, :, 0]
     return replace(centre, path=centre.path + move, pull=pull)
@@ -216,7 +217,7 @@ def _pushed(centre: LaplaceApproximation, force: FloatArray) -> LaplaceApproxima
 def _draw_paths(
     likelihood: Likelihood, nodes: Sequence[Node], sampling: Sampling, theta: FloatArray, *, annealed: bool
 ) -> _Weighted:
-    """Draw equally many paths at each node; their ratings go to `theta` (T, n, S)."""
+    """Draw equally many paths at each node, and write their ratings to `theta` (T, n, S)."""
     each = theta.shape[2] // len(nodes)
     generators = [seed.generator() for seed in sampling.seeds(len(nodes))]
     log_weights = np.empty(theta.shape[2])

@@ -1,1 +1,1 @@
-"""The same models by other people's samplers, NUTS and Pathfinder, for anyone who doubts."""
+"""The same models by independent samplers, NUTS and Pathfinder, as a check."""

@@ -1,8 +1,9 @@
 """Every model as a NumPyro program for independent samplers.
 
 The programs are written from the definitions and share no code with the models: covariance matrices are built from the
-formulas and factorized whole, splines come from SciPy, basis functions from the textbook, and contrasts from another
-basis. Paths are whitened (η = L z with standard normal z). Slow and plain; the extra ``nuts`` is needed.
+formulas and factorized as a whole, splines come from SciPy, basis functions from the textbook, and contrasts from
+another basis. Paths are whitened (η = L z with standard normal z). They are slow and plain, and need the extra
+``nuts``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from polarbear.rankings import ChoiceCounts, membership
 from polarbear.records import FloatArray
 
 LOG_THETA = "log_theta"
-"""The name of the log-ratings (T, n), which every program computes."""
+"""Name of the log-ratings (T, n), which every program computes."""
 _JITTER = 1e-8
 _SPARSE_JITTER = 1e-6
 """Part of the sparse model: the variance added to inducing values, relative to σ²."""
@@ -43,10 +44,10 @@ class Program:
 
     Attributes:
         run: The program.
-        paths: The name of its unknown paths, or of log-ratings; it samples nothing else but hyperparameters.
+        paths: Name of its unknown paths, or log-ratings; apart from these it samples only hyperparameters.
         unknowns: Number of variables it samples.
-        hyperparameters: The names of the hyperparameters that it computes.
-        uneven: Whether the unknowns' covariance differs much between hyperparameters.
+        hyperparameters: Names of the hyperparameters that it computes.
+        uneven: Whether the unknowns' covariance differs much between values of the hyperparameters.
     """
 
     run: Callable[[], None]
@@ -57,25 +58,25 @@ class Program:
 
 
 def library(module: str) -> Any:
-    """A module that the extra ``nuts`` brings.
+    """Import a module that the extra ``nuts`` installs.
 
     Raises:
-        ImportError: If it is not installed; the message names the extra.
+        ImportError: If the module is not installed; the message names the extra.
     """
     return optional(module, "nuts", "method nuts or pathfinder")
 
 
 def program(model: Model, counts: ChoiceCounts, times: FloatArray) -> Program:
-    """The posterior of a model after some rankings.
+    """The posterior of a model given rankings.
 
     Args:
         model: One of the models of `polarbear.inference.models`.
         counts: The rankings.
-        times: (T,) the timepoints.
+        times: (T,) timepoints.
 
     Raises:
         ValueError: If there are no timepoints or fewer than two algorithms.
-        TypeError: If the model is none of polarbear's own.
+        TypeError: If the model is not one of polarbear's own.
         ImportError: If NumPyro or JAX is not installed.
     """
     if counts.timepoints < 1 or counts.algorithms < 2:
@@ -130,7 +131,7 @@ def _gaussian(model: TemporalModel, counts: ChoiceCounts, size: int, loading: Ca
 
 
 def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:
-    """From log-ratings (T, n), up to a constant at each timepoint: multiplies by the probability of the rankings."""
+    """Function of log-ratings (T, n), up to a constant at each timepoint, that adds the rankings to the program."""
     jnp, numpyro, add_ties = library("jax.numpy"), library("numpyro"), _ties(counts)
     most = int(np.diff(counts.offsets).max())
     amounts = np.zeros((counts.timepoints, most))
@@ -150,10 +151,10 @@ def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:
 
 
 def _ties(counts: ChoiceCounts) -> Callable[[Any], Any]:
-    """From log-ratings (T, n), none above 0: the mean log-likelihood of ties that are not listed as choice sets.
+    """Function from log-ratings (T, n), none above 0, to the log-likelihood of ties not listed as choice sets.
 
     A tie adds Σ log θ_i over the tied, minus the integral of `polarbear.rankings.tie_integral`, computed here by the
-    trapezoidal rule in log u, and by as many Gauss–Legendre nodes in p as make it exact.
+    trapezoidal rule in log u, and by enough Gauss–Legendre nodes in p to be exact.
     """
     jax, jnp, ties, n = library("jax"), library("jax.numpy"), counts.ties, counts.algorithms
     when = np.repeat(np.arange(counts.timepoints), np.diff(ties.offsets))

@@ -1,4 +1,4 @@
-"""The No-U-Turn sampler (Hoffman and Gelman 2014) by NumPyro: the gold standard to check the other methods.
+"""The No-U-Turn sampler (Hoffman and Gelman 2014) by NumPyro: the gold standard against which to check other methods.
 
 It samples programs that share no code with the models (see `inference.reference.numpyro_models`), in double precision,
 and leaves JAX's settings unchanged. It takes seconds to compile and seconds to hours to sample.
@@ -53,10 +53,10 @@ class Chains:
         return int(self.diverging.sum())
 
     def diagnostics(self, draws: int) -> Diagnostics:
-        """At each timepoint the smallest effective sample size and largest split R-hat, hyperparameters among them.
+        """The smallest effective sample size and largest split R-hat at each timepoint, including hyperparameters.
 
         Args:
-            draws: Number of samples that are used, which limits the effective sample size.
+            draws: Number of samples used, which limits the effective sample size.
         """
         measures = library("numpyro.diagnostics")
         timepoints = self.log_theta.shape[2]
@@ -70,24 +70,24 @@ class Chains:
 
 
 def chains(model: Model, counts: ChoiceCounts, times: FloatArray, *, samples: int, seed: int) -> Chains:
-    """Run four chains of 1,000 steps to warm up and `samples` samples, one after the other.
+    """Run four chains, one after the other, each with 1,000 warm-up steps and `samples` samples.
 
     Args:
         model: One of the models of `polarbear.inference.models`.
         counts: The rankings.
-        times: (T,) the timepoints.
+        times: (T,) timepoints.
         samples: Number of samples that each chain keeps.
         seed: The seed of JAX's generator.
 
     Raises:
         ValueError: If there are no timepoints or fewer than two algorithms.
-        TypeError: If the model is none of polarbear's own.
+        TypeError: If the model is not one of polarbear's own.
         ImportError: If NumPyro is not installed.
     """
     jax, infer = library("jax"), library("numpyro.infer")
 
     def one_after_another(chain: Any) -> Any:
-        """The same program for all chains: NumPyro's "sequential" compiles it anew for each."""
+        """Use one compiled program for all chains: NumPyro's "sequential" recompiles it for each."""
         return partial(jax.lax.map, chain)
 
     with jax.enable_x64(True):

@@ -1,8 +1,8 @@
-"""A metric for the No-U-Turn sampler where there are too many unknowns to learn one while warming up.
+"""A metric for the No-U-Turn sampler when there are too many unknowns to learn one while warming up.
 
-It is the covariance of Laplace's approximation, at the means of a short pilot run. With paths z and the other
-unknowns φ, and the Hessian H of minus the log-density, paths follow φ by J = −H_zz⁻¹ H_zφ, and the covariance is that
-of (e + J φ, φ) with e ~ N(0, H_zz⁻¹) and φ as in the pilot run. Whatever the metric, the sampler's target is the same.
+It is the covariance of Laplace's approximation, at the means of a short pilot run. With paths z, the other unknowns φ,
+and the Hessian H of the negative log-density, paths respond to φ by J = −H_zz⁻¹ H_zφ, and the covariance is that of
+(e + J φ, φ) with e ~ N(0, H_zz⁻¹) and φ as in the pilot run. The metric does not change the sampler's target.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def laplace_covariance(posterior: Program, key: Any) -> FloatArray:
 
     Args:
         posterior: The program.
-        key: A key of JAX's generator.
+        key: The key of JAX's generator.
     """
     jax, infer = library("jax"), library("numpyro.infer")
     ravel = library("jax.flatten_util").ravel_pytree

@@ -20,7 +20,7 @@ _PATHS = 4
 _LONGEST_PATH = 200
 _ELBO_DRAWS = 25
 _BATCH = 64
-"""Draws whose densities are computed together."""
+"""Number of draws whose densities are computed together."""
 _SEEDS = 1 << 32
 _ONE_AFTER_THE_OTHER = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 """Option of XLA. If it factorizes two batches of matrices at a time, each waits in a thread of its pool for other
@@ -37,12 +37,12 @@ def pathfinder(
 ) -> Posterior:
     """An approximation to the posterior by Pathfinder; see `polarbear.inference.fit`.
 
-    L-BFGS climbs to the mode four times. Each climb's best Gaussian is drawn from, and the draws are weighted,
-    Pareto-smoothed and resampled. All timepoints are approximated at once. The diagnostics call every draw doubtful.
+    L-BFGS climbs to the mode four times. Draws from each climb's best Gaussian are weighted, Pareto-smoothed and
+    resampled. All timepoints are approximated jointly. The diagnostics call every draw doubtful.
 
     Raises:
         ValueError: If there are no timepoints or fewer than two algorithms.
-        TypeError: If the model is none of polarbear's own.
+        TypeError: If the model is not one of polarbear's own.
         ImportError: If NumPyro or BlackJAX is not installed.
     """
     proposals, log_weights = _proposals(model, counts, times, sampling.draws, int(sampling.rng.integers(_SEEDS)))
@@ -64,7 +64,7 @@ def pathfinder(
 def _proposals(
     model: Model, counts: ChoiceCounts, times: FloatArray, draws: int, seed: int
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """From each path `draws` values of log-ratings and hyperparameters, and their log-weights."""
+    """`draws` values of log-ratings and hyperparameters from each path, and their log-weights."""
     jax, util, single = library("jax"), library("numpyro.infer.util"), library("blackjax.vi.pathfinder")
     with jax.enable_x64(True):
         posterior = program(model, counts, times)

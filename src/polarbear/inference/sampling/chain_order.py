@@ -1,4 +1,4 @@
-"""Recording Markov chains until they have converged, and where in them the draws of a posterior come from."""
+"""Record Markov chains until they have converged, and keep track of the chain and step of each draw."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from polarbear.records import FloatArray, IntArray
 
 CHAINS = 48
 GROUPS = 4
-"""Of chains that nested R-hat compares (Margossian et al. 2024)."""
+"""Number of groups of chains that nested R-hat compares (Margossian et al. 2024)."""
 _RECORDED = 80
-"""Draws of each chain."""
+"""Number of draws kept of each chain."""
 
 
 class Sweeping(Protocol):
     """The state of C Markov chains."""
 
     def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once."""
+        """Advance all chains by one sweep."""
         ...
 
     def snapshot(self) -> Sequence[FloatArray]:
-        """What is recorded: arrays whose last axis runs over the chains."""
+        """The arrays to record, whose last axis runs over the chains."""
         ...
 
 
@@ -39,16 +39,16 @@ def record(
 ) -> tuple[list[FloatArray], FloatArray, FloatArray]:
     """Record 80 draws of each chain.
 
-    As long as the chains have not converged, they are continued to twice their length, and every other draw is kept.
+    Until they converge, the chains are continued to twice their length, keeping every other draw.
 
     Args:
         chains: The chains, warmed up.
-        mixing: From what is recorded to effective sample sizes and R-hats.
-        enough: The effective sample size aimed at.
-        lengths: Maximum number of lengths; 2^(lengths − 1) sweeps then lie between two draws.
+        mixing: Function from the recorded arrays to effective sample sizes and R-hats.
+        enough: The target effective sample size.
+        lengths: Maximum number of lengths; at the last, 2^(lengths − 1) sweeps lie between two draws.
 
     Returns:
-        Arrays (..., 80, C) of what `snapshot` gives, effective sample sizes, and R-hats.
+        The recorded arrays (..., 80, C) of `snapshot`, effective sample sizes, and R-hats.
     """
     recorded = [np.empty((*array.shape[:-1], _RECORDED, array.shape[-1])) for array in chains.snapshot()]
     first = 0
@@ -69,7 +69,7 @@ def record(
 
 
 def converged(ess: float | FloatArray, r_hat: float | FloatArray, enough: float) -> bool:
-    """Whether effective sample sizes are large enough, and the chains have forgotten where they began."""
+    """Whether effective sample sizes are large enough, and R-hats small enough."""
     return bool(np.min(ess) >= enough and np.max(r_hat) < LARGEST_R_HAT)
 
 
@@ -78,9 +78,9 @@ class ChainOrder:
     """The chain and the step in it of each of D draws.
 
     Attributes:
-        chain: (D,) the chain's number, from 0.
-        step: (D,) the draw's position among those that its chain kept, from 0.
-        diverging: (D,) whether the trajectory of a transition to it, from the draw kept before, diverged.
+        chain: (D,) number of the chain, from 0.
+        step: (D,) position of the draw among those kept from its chain, from 0.
+        diverging: (D,) whether a transition between the previously kept draw and this one diverged.
     """
 
     chain: IntArray
@@ -93,7 +93,7 @@ class ChainOrder:
     def table(self) -> IntArray:
         """(chains, length) indices of draws, chain by chain in the order of their steps.
 
-        Repeated draws appear once, and longer chains lose their first draws, so that all are as long as the shortest.
+        Repeated draws appear once, and longer chains lose their first draws, so that all have the same length.
         """
         _, first = np.unique(np.stack([self.chain, self.step]), axis=1, return_index=True)
         rows = np.split(first, np.flatnonzero(np.diff(self.chain[first])) + 1)
@@ -104,7 +104,7 @@ class ChainOrder:
 def choose_evenly(chains: int, length: int, draws: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """The chain and step of each of `draws` draws, in random order.
 
-    Every chain gives about as many, evenly spaced; where there are fewer than `draws`, some repeat.
+    Every chain contributes about equally many, evenly spaced; if there are fewer than `draws`, some are repeated.
     """
     each = min(length, -(-draws // chains))
     steps = (np.arange(1, each + 1) * length) // each - 1

@@ -1,4 +1,4 @@
-"""How far the draws of a posterior can be trusted."""
+"""How reliable the draws of a posterior are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST_K_HAT, FEWEST_WEIGHTED = 0.7, 100
 """Limits for importance sampling. Its draws are independent, and their weights known, so that only the Monte Carlo
 error counts: at most 0.05 for a probability."""
 GOOD_K_HAT = 0.5
-"""Below it importance sampling is reliable with few draws (Vehtari et al. 2024)."""
+"""Pareto k-hat below which importance sampling is reliable with few draws (Vehtari et al. 2024)."""
 _CHAINS = {GIBBS, HAMILTONIAN, NO_U_TURN}
 
 
@@ -42,24 +42,24 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnostics:
-    """Which method answered at each of T timepoints, and how well.
+    """The method that made the draws at each of T timepoints, and how reliable they are.
 
     Attributes:
-        method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
+        method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint separately; "nested Laplace
             importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not;
-            "the No-U-Turn sampler" or "Pathfinder" where they were asked for.
-        ess: (T,) effective sample size; unreliable below 400 where Markov chains answered, and below 100 elsewhere.
+            "the No-U-Turn sampler" or "Pathfinder" if requested.
+        ess: (T,) effective sample size; unreliable below 400 for Markov chains, and below 100 otherwise.
         k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
-            -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs, Hamiltonian, No-U-Turn).
-        r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
-        divergences: Number of transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler that diverged: the
-            energy, which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither
-            answered.
+            -inf where all weights are nearly equal, NaN for Markov chains (Gibbs, Hamiltonian, No-U-Turn).
+        r_hat: (T,) largest split R-hat of Markov chains, unreliable from 1.01; NaN for other methods.
+        divergences: Number of divergent transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler, whose energy,
+            which trajectories should conserve, was off by more than 1,000. Draws are unreliable if there are any; None
+            for other methods.
         widened: (T,) factor by which the draws were widened from the likelihood's spread to that of the instances (see
             `inference.model.adjustment`); None if they were not.
 
     Raises:
-        ValueError: If an array does not hold one entry for each timepoint.
+        ValueError: If an array does not have one entry for each timepoint.
     """
 
     method: tuple[str, ...]
@@ -89,7 +89,7 @@ class Diagnostics:
         r_hat: float = float("nan"),
         divergences: int | None = None,
     ) -> Diagnostics:
-        """The same diagnostics at all timepoints, whose draws were made together."""
+        """The same diagnostics at all timepoints, for draws that were made jointly."""
         each = np.repeat([[ess], [k_hat], [r_hat]], timepoints, axis=1)
         return cls((method,) * timepoints, *each, divergences=divergences)
 
@@ -106,7 +106,7 @@ class Diagnostics:
 
     @property
     def doubtful(self) -> NDArray[np.bool_]:
-        """(T,) whether the draws at each timepoint should not be relied on; those of Pathfinder never should."""
+        """(T,) whether the draws at each timepoint are unreliable; those of Pathfinder always are."""
         chains = self._by(_CHAINS)
         few = np.where(chains, FEWEST_OF_CHAINS, FEWEST_WEIGHTED)
         converged = np.where(chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
@@ -120,7 +120,7 @@ class Diagnostics:
 
     @property
     def reliable(self) -> bool:
-        """Whether the draws can be relied on at every timepoint."""
+        """Whether the draws are reliable at every timepoint."""
         return not self.doubtful.any()
 
     def _by(self, methods: set[str]) -> NDArray[np.bool_]:

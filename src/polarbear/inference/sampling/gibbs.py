@@ -18,7 +18,7 @@ _MAX_WORK = 1e9
 """Maximum number of latent variables drawn in one attempt."""
 _TINY = np.finfo(np.float64).tiny
 _SMALLEST = -600.0
-"""Smallest log λ whose sums have inverses that do not overflow."""
+"""Smallest log λ for which the inverses of sums do not overflow."""
 
 
 def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng: np.random.Generator) -> Sampled:
@@ -26,15 +26,15 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
 
     Each choice set S that was chosen from c_S times gets a latent Z_S ~ Gamma(c_S, Σ_{j in S} λ_j); given these,
     λ_i ~ Gamma(α + W_i, 1 + Σ_{S with i} Z_S), also for fractional counts. For large ties the sums of the Z_S are drawn
-    without listing the sets (see `inference.likelihood.tie_events`). The sum of λ, which the rankings do not depend on,
-    is drawn anew in each sweep to speed up mixing, as they advise. The number of sweeps between kept draws is doubled
-    until their effective sample size is large enough.
+    without listing the sets (see `inference.likelihood.tie_events`). The sum of λ, on which the rankings do not depend,
+    is redrawn in each sweep to speed up mixing, as they advise. The number of sweeps between kept draws is doubled
+    until the effective sample size is large enough.
 
     Args:
-        choices: The choices, prior included.
-        start: (C, n) overdispersed starting ratings; the chains take them in turn.
+        choices: The choices, including the prior.
+        start: (C, n) overdispersed starting ratings, assigned to the chains in turn.
         draws: Number of draws D to return.
-        enough: The effective sample size aimed at.
+        enough: The target effective sample size.
         rng: The source of randomness.
 
     Raises:
@@ -75,7 +75,7 @@ class Sweeps:
         self.latent = choices.counts.size + self._events.work
 
     def __call__(self, theta: FloatArray, sweeps: int) -> FloatArray:
-        """Ratings (C, n) after so many sweeps."""
+        """Ratings (C, n) after a number of sweeps."""
         for _ in range(sweeps):
             sums = self._rng.standard_gamma(self._total, (len(theta), 1))
             with np.errstate(over="ignore", invalid="ignore"):  # which makes sums 0 or NaN
@@ -91,7 +91,7 @@ class Sweeps:
         return theta
 
     def logarithmic(self, log_theta: FloatArray, alpha: FloatArray) -> FloatArray:
-        """Log-ratings (C, n) after one sweep under each chain's own α (C, 1) of the prior, however small they are."""
+        """Log-ratings (C, n), however small, after one sweep with a prior parameter α (C, 1) for each chain."""
         log_rates = log_theta + log_gamma(log_theta.shape[1] * alpha, alpha.shape, self._rng)
         rates, faint = np.exp(np.maximum(log_rates, _SMALLEST)), log_rates.min(axis=1) < _SMALLEST
         log_divisors = np.empty_like(rates)
@@ -112,9 +112,8 @@ class Sweeps:
 def mixing(log_theta: FloatArray, groups: int | None = None) -> tuple[float, float]:
     """Smallest effective sample size and largest split R-hat over the algorithms, from draws (length, chains, n).
 
-    With many chains, the variance of their means gives the effective sample size. Where the chains are put into
-    `groups`, R-hat compares groups (nested R-hat, Margossian et al. 2024), since R-hat of short chains is large however
-    well they mix.
+    With many chains, the variance of their means gives the effective sample size. With `groups`, R-hat compares groups
+    of chains (nested R-hat, Margossian et al. 2024), since the R-hat of short chains is large however well they mix.
     """
     length, chains, _ = log_theta.shape
     half = length // 2

@@ -1,18 +1,18 @@
-"""A proposal distribution close to the posterior of the ratings, its skewness and tails included.
+"""A proposal distribution close to the posterior of the ratings, including its skewness and tails.
 
-Put the algorithms in an order, best first, and break the stick: v_i = θ_i / Σ_{j ≥ i} θ_j is the chance that i is
-chosen from itself and those behind. The logits y_i = log(v_i / (1 − v_i)) have the same density as the log-ratings.
-They are independent and exactly log-F distributed when all rankings agree, when there are none, and when there are two
-algorithms; with many rankings they are nearly normal. In between,
+Order the algorithms, best first, and break the stick: v_i = θ_i / Σ_{j ≥ i} θ_j is the probability that i is chosen
+from itself and those behind. The logits y_i = log(v_i / (1 − v_i)) have the same density as the log-ratings. They are
+independent and exactly log-F distributed if all rankings agree, if there are none, and if there are two algorithms;
+with many rankings they are nearly normal. In between,
 
     y_k = mode_k + B_kk e_k + Σ_{j>k} B_kj g_j(e_j)
 
 with independent log-F distributed e_k comes close. The triangular B carries the correlation, from the Hessian at the
 mode, and the shapes of each e_k are read off the density along its axis, as Geweke (1989, section 4) does for his split
-distributions. How far e_j moves the other logits follows its score, the derivative of its log-density: g_j is minus
+distributions. How far e_j moves the other logits is given by its score, the derivative of its log-density: g_j is minus
 the score, which is e_j near the mode, and everywhere if e_j is normal. But the score is bounded where a tail is heavy:
-how hopeless an algorithm is that lost every race says no more about the others. As B is triangular, the density of y is
-that of e.
+how hopeless exactly an algorithm is that lost every race says nothing about the others. As B is triangular, the density
+of y is that of e.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from polarbear.inference.likelihood.timepoint_likelihood import Choices
 from polarbear.records import FloatArray
 
 _PROBE = 0.1
-"""Step of the differences along an axis, in standard deviations."""
+"""Step of the finite differences along an axis, in standard deviations."""
 _NORMAL = 250.0
-"""Axes with two larger shapes are practically normal."""
+"""Axes are practically normal if both shapes are larger than this."""
 _SMALLEST_SHAPE = 1e-14
 _MOST_LOPSIDED = 1000.0
 """Largest ratio of an axis's shapes; finite differences do not resolve larger ones."""
 _ROUNDING = 16 * np.finfo(np.float64).eps
-"""Of a fourth difference relative to the values: the absolute coefficients add up to 16."""
+"""Rounding error of a fourth difference relative to the values: the absolute coefficients add up to 16."""
 _LARGEST_HEAVY_SHAPE = 10.0
 _STENCIL = np.arange(-2.0, 3.0)
 """Points of the central differences for the second, third and fourth derivative."""
@@ -52,7 +52,7 @@ class Proposal:
 
     Attributes:
         centre: (n − 1,) mode of the logits.
-        axes: (n − 1, n − 1) whose columns are the axes; upper triangular, with a positive diagonal.
+        axes: (n − 1, n − 1) matrix whose columns are the axes; upper triangular, with a positive diagonal.
         left: (n − 1,) shape a of each axis, which governs the left tail, exp(a e); normal if +inf.
         right: (n − 1,) shape b of each axis, which governs the right tail.
     """
@@ -90,12 +90,12 @@ def proposal(choices: Choices, mode: FloatArray, curvature: FloatArray) -> Propo
     """The proposal for choices whose algorithms are in order.
 
     Args:
-        choices: The choices, prior included.
+        choices: The choices, including the prior.
         mode: (n,) log-ratings at the mode; the ratings sum to 1.
-        curvature: (n, n) negative Hessian there.
+        curvature: (n, n) negative Hessian at the mode.
 
     Raises:
-        numpy.linalg.LinAlgError: If the curvature is not positive definite in floating-point numbers.
+        numpy.linalg.LinAlgError: If the curvature is not numerically positive definite.
     """
     theta = np.exp(mode)
     behind = np.cumsum(theta[::-1])[::-1][1:]
@@ -112,8 +112,8 @@ def _shapes(choices: Choices, centre: FloatArray, axes: FloatArray) -> tuple[Flo
     """Log-F shapes whose third and fourth derivatives at the mode, over the second, are the density's on each axis.
 
     For shapes a and b and unit curvature, with d = (a − b) / (a + b), these ratios are −d s and s² (1 − 3 (1 − d²) / 2)
-    where s² = 1/a + 1/b. The tails are never lighter than the rounding of these differences leaves open: with ratings
-    as unequal as a small concentration makes them, 1 / (a + b) is a small difference of large numbers.
+    where s² = 1/a + 1/b. The tails are made at least as heavy as the rounding errors of these differences allow: with
+    very unequal ratings, as a small concentration makes them, 1 / (a + b) is a small difference of large numbers.
     """
     probe = _PROBE / np.maximum(1.0, np.abs(axes).max(axis=0))
     points = centre[:, np.newaxis, np.newaxis] + _STENCIL[:, np.newaxis] * (probe * axes)[:, np.newaxis, :]
@@ -148,7 +148,7 @@ def softplus(x: FloatArray) -> FloatArray:
 
 
 def log_gamma(shape: FloatArray, size: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-    """Logarithms of gamma variables in an array of a given size, finite for small shapes: G_a is G_{a+1} U^{1/a}."""
+    """Array of logarithms of gamma variables, finite for small shapes: G_a is distributed as G_{a+1} U^{1/a}."""
     small = shape < 1
     result = np.log(rng.standard_gamma(shape + small, size))
     if small.any():

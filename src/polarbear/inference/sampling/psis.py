@@ -11,9 +11,9 @@ from polarbear.inference.sampling.proposal import Proposal
 from polarbear.records import FloatArray
 
 _MIN_TAIL = 5
-"""Weights that a Pareto distribution is fitted to, at least (Vehtari et al. 2024)."""
+"""Minimum number of weights that a Pareto distribution is fitted to (Vehtari et al. 2024)."""
 _SMALLEST_LOG, _ROOM = -690.0, 15.0
-"""Smaller log-ratings are compressed into this much room below the first number; exponentials end at −708."""
+"""Log-ratings below the first number are compressed into the second's width below it; exponentials end at −708."""
 
 
 def smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
@@ -23,8 +23,8 @@ def smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
         log_weights: (S,) log importance ratios.
 
     Returns:
-        (S,) weights that sum to 1, and the tail's shape k-hat: NaN if a ratio is not a number, +inf if the tail is
-        too short to judge, -inf if all ratios are equal.
+        (S,) weights that sum to 1, and the tail's shape k-hat: NaN if a ratio is NaN, +inf if the tail is too short to
+        judge, -inf if all ratios are equal.
     """
     number = log_weights.size
     top = log_weights.max()
@@ -79,7 +79,7 @@ def importance(choices: Choices, source: Proposal, *, draws: int, proposals: int
     """Weight proposals by the posterior density, smooth the weights, and resample.
 
     Args:
-        choices: The choices, prior included, algorithms in the proposal's order.
+        choices: The choices, including the prior, with algorithms in the proposal's order.
         source: The proposal distribution.
         draws: Number of equally weighted draws to return.
         proposals: Number of proposals to weight.
@@ -93,7 +93,7 @@ def importance(choices: Choices, source: Proposal, *, draws: int, proposals: int
 
 
 def ratings_in_order(log_theta: FloatArray) -> FloatArray:
-    """Ratings from their logarithms; those too small for floating-point numbers become the smallest, in order."""
+    """Ratings from their logarithms; those too small for floating-point numbers are compressed, in order."""
     below = np.maximum(_SMALLEST_LOG - log_theta, 0.0)
     return np.exp(np.maximum(log_theta, _SMALLEST_LOG) - _ROOM * below / (1000.0 + below))
 

@@ -1,4 +1,4 @@
-"""How a posterior is computed: what `polarbear.inference.fit` passes on to a model."""
+"""Settings of the computation of a posterior, which `polarbear.inference.fit` passes to a model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 NLIS = "nlis"
-"""Nested Laplace importance sampling, and what it falls back on."""
+"""Nested Laplace importance sampling, with its fallbacks."""
 HMC = "hmc"
-"""Our own Hamiltonian Monte Carlo."""
+"""polarbear's own Hamiltonian Monte Carlo."""
 EXACT_GIBBS = "gibbs"
 """Gibbs sampling of the Dirichlet models."""
 NUTS = "nuts"
@@ -21,23 +21,23 @@ PATHFINDER = "pathfinder"
 
 
 class FitCache:
-    """What the last fit computed at each timepoint, keyed by all that it depends on, for the next fit."""
+    """Results of the last fit at each timepoint, keyed by all their inputs, for reuse by the next fit."""
 
     def __init__(self) -> None:
         self._last: dict[bytes, Any] = {}
         self._now: dict[bytes, Any] = {}
 
     def begin(self) -> None:
-        """Begin a fit: results from before the last fit are forgotten."""
+        """Begin a fit, and drop results from before the last one."""
         self._last, self._now = self._now, {}
 
     @staticmethod
     def key(*causes: Any) -> bytes:
-        """All that a result depends on, as bytes."""
+        """The key of a result: everything it depends on, as bytes."""
         return pickle.dumps(causes)
 
     def known(self, key: bytes) -> Any | None:
-        """The last fit's result, or None if it had none by this key."""
+        """The last fit's result for this key, or None."""
         return self._last.get(key)
 
     def keep(self, key: bytes, result: object) -> None:
@@ -47,11 +47,11 @@ class FitCache:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A seed that makes the same random generator in any process.
+    """A seed that gives the same random generator in any process.
 
     Attributes:
-        kind: The algorithm that generates random bits.
-        sequence: Its seed.
+        kind: The class of the bit generator.
+        sequence: The seed of the bit generator.
     """
 
     kind: type[np.random.BitGenerator]
@@ -64,17 +64,17 @@ class Seed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
-    """How a posterior is computed.
+    """Settings of the computation of a posterior.
 
     Attributes:
         draws: Number of posterior draws.
         rng: The source of all randomness.
         method: One of the model's `methods`.
-        cache: What the last fit computed, for models that can use it.
+        cache: Results of the last fit, for models that can reuse them.
 
     Raises:
         ValueError: If `draws` is below 1.
-        TypeError: If `rng` is no numpy Generator.
+        TypeError: If `rng` is not a NumPy Generator.
     """
 
     draws: int

@@ -1,8 +1,8 @@
 """One thread for linear algebra, several for timepoints.
 
-The last bits of what BLAS computes depend on its number of threads, which is that of the cores by default. The matrices
-here are small, and several threads gain nothing on them. But timepoints that do not learn from each other can be
-computed side by side, as NumPy lets other threads run while it computes.
+BLAS results depend in their last bits on its number of threads, by default the number of cores. The matrices here are
+small and gain nothing from several threads. But timepoints that do not inform each other can be computed in parallel,
+since NumPy lets other threads run while it computes.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _LIMIT = ExitStack()
 """The limit on BLAS threads, which holds for the whole process while anything runs within `one_thread`."""
 _running = 0
 _MOST = 4
-"""Threads at a time: more of them would wait for each other's Python code."""
+"""Maximum number of threads: more of them would wait for each other's Python code."""
 
 
 @functools.cache
 def _libraries(_with_scipy: bool) -> Any:
-    """The BLAS libraries that are loaded: NumPy's own, and SciPy's once it is imported."""
+    """The loaded BLAS libraries: NumPy's, and SciPy's once that is imported."""
     return importlib.import_module("threadpoolctl").ThreadpoolController()
 
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """BLAS computes in one thread, in the whole process, until the last of those that asked for it is done."""
+    """Limit BLAS to one thread, in the whole process, until the last block that asked for it ends."""
     global _running
     with _LOCK:
         if not _running:
@@ -52,6 +52,6 @@ def one_thread() -> Generator[None]:
 
 
 def side_by_side(function: Callable[..., _Result], *items: Iterable[Any]) -> list[_Result]:
-    """As ``list(map(function, *items))``, computed in as many threads as this process may keep cores busy."""
+    """Compute ``list(map(function, *items))`` in up to four threads, at most one for each core of this process."""
     with ThreadPoolExecutor(min(cores(), _MOST)) as threads:
         return list(threads.map(function, *items))
