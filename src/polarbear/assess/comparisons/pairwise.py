@@ -247,8 +247,8 @@ def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative:
 def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha: float = 0.05) -> PairwiseTests:
     """Two-sided, asymptotic two-sample Anderson–Darling tests of all pairs, with midranks for ties.
 
-    In a significantly different pair, the algorithm with the lower mean rank is better. Arguments, result and errors as
-    in `kolmogorov_smirnov`; `statistics` are standardized.
+    In a significantly different pair, the algorithm with the lower mean rank is better. Arguments, result and errors
+    as in `kolmogorov_smirnov`; `statistics` are standardized.
 
     Source: Scholz and Stephens (1987), K-sample Anderson–Darling tests, equations 6 and 7.
     """

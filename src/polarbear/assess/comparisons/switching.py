@@ -29,7 +29,7 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Policy(Result):
-    """Which algorithm runs until which target.
+    """A policy: which algorithm runs until which target.
 
     Attributes:
         algorithms: Names of the algorithms in order; only one if it never switches.
