@@ -60,7 +60,7 @@ def eaf(runs: Sequence[Curve], *, levels: Sequence[float] | None = None) -> Atta
             all level sets are computed.
 
     Raises:
-        ValueError: If there are no runs, points hold NaN or differ in their number of columns, or a level is not in
+        ValueError: If there are no runs, points contain NaN or differ in their number of columns, or a level is not in
             [0, 1].
     """
     from moocore import eaf as moocore_eaf
@@ -218,7 +218,7 @@ def eaf_difference(first: Sequence[Curve], second: Sequence[Curve]) -> Attainmen
         second: Runs of the other algorithm, likewise.
 
     Raises:
-        ValueError: If there are no runs, or points are not (k, 2) or hold NaN.
+        ValueError: If there are no runs, or points are not (k, 2) or contain NaN.
     """
     from moocore import eafdiff
 

@@ -221,7 +221,7 @@ def from_description(description: Mapping[str, Any]) -> Model:
 
 
 def as_model(model: Model | str) -> Model:
-    """Return a model as it is, or the named one with default parameters.
+    """Return a model unchanged, or the named one with default parameters.
 
     Raises:
         TypeError: If `model` is neither a model nor a name.

@@ -1,7 +1,8 @@
-"""Adaptive configurations: one configuration until a target, then another, chosen among many by runs of each alone.
+"""Adaptive configurations: one configuration until a target, then another, chosen from runs of single configurations.
 
 Source: IOHprofiler thesis, section 5.2 (Vermetten 2025). A configuration's average hitting time AHT of a target is the
-mean of its runtimes, where all runs reach it. What a handover costs is not known from runs of single configurations.
+mean of its runtimes if all runs reach the target. The cost of a handover cannot be known from runs of single
+configurations.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ from polarbear.records import FloatArray
 from polarbear.validation import whole_number
 
 MOST_USES = 3
-"""How often a configuration may be the first, and how often the second, of those selected (section 5.2.2)."""
+"""Maximum number of selected pairs with the same first, and with the same second, configuration (section 5.2.2)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptiveConfigurations(Result):
-    """The adaptive configurations that runs of single ones promise most of; made by `adaptive_configurations`.
+    """The most promising adaptive configurations, judged by runs of single ones; made by `adaptive_configurations`.
 
     Attributes:
-        names: The n configurations.
-        targets: (targets,) easiest first; the last is φmin, the hardest that all runs of some configuration reach.
+        names: The n configurations' names.
+        targets: (targets,) targets, easiest first; the last is φmin, the hardest that all runs of some configuration
+            reach.
         ahts: (n, targets) average hitting times, inf where a run missed.
-        static: The configuration with the least AHT of φmin.
+        static: The configuration with the smallest AHT of φmin.
         policies: The adaptive configurations, the best first.
-        predicted: (policies,) their theoretical hitting times of φmin.
-        naive: (draws, policies) by which share their expected runtimes are below that of `static`, with the uncertainty
-            of the runs, but as if nothing had been chosen.
-        safe: The configuration with the least expected runtime by the posterior's median.
-        gains: (draws, policies) by which share their expected runtimes are below that of `safe`, from the posterior
-            that draws the lucky towards the others.
+        predicted: (policies,) theoretical hitting times of φmin.
+        naive: (draws, policies) relative reductions of the expected runtime compared with `static`, with the
+            uncertainty of the runs but without correction for selection.
+        safe: The configuration whose expected runtime has the smallest posterior median.
+        gains: (draws, policies) relative reductions of the expected runtime compared with `safe`, under the posterior
+            that shrinks lucky configurations towards the others.
     """
 
     names: tuple[str, ...]
@@ -55,17 +57,17 @@ class AdaptiveConfigurations(Result):
 
     @property
     def promised(self) -> FloatArray:
-        """(policies,) by which share the theoretical hitting times are below the least AHT, as the thesis has it."""
+        """(policies,) relative reduction of the theoretical hitting time below the smallest AHT, as in the thesis."""
         return 1 - self.predicted / self.ahts[self.names.index(self.static), -1]
 
     @property
     def expected(self) -> FloatArray:
-        """(policies,) the posterior medians of the gains."""
+        """(policies,) posterior medians of the gains."""
         return np.median(self.gains, axis=0)
 
     @property
     def probability(self) -> FloatArray:
-        """(policies,) the posterior probabilities of a gain, a handover that costs nothing supposed."""
+        """(policies,) posterior probabilities of a gain if handovers cost nothing."""
         return np.mean(self.gains > 0, axis=0)
 
     def intervals(self, level: float = 0.9) -> FloatArray:
@@ -73,12 +75,12 @@ class AdaptiveConfigurations(Result):
         return np.quantile(self.gains, [(1 - level) / 2, (1 + level) / 2], axis=0).T
 
     def after_handovers(self, ratios: ArrayLike, *, rng: np.random.Generator) -> AdaptiveConfigurations:
-        """The same, with gains that allow for what handovers cost elsewhere.
+        """The same, with gains that account for the costs of handovers observed elsewhere.
 
         Args:
-            ratios: (m,) by which factor adaptive configurations took longer than was expected of them, such as on other
-                functions; gains are as if one of them, drawn at random, were to be met again.
-            rng: Draws them.
+            ratios: (m,) factors by which adaptive configurations took longer than expected, such as on other functions;
+                gains assume that one of them, drawn at random, applies here.
+            rng: The source of randomness.
 
         Raises:
             ValueError: If there are no ratios, or one is not above 0.
@@ -116,25 +118,29 @@ def adaptive_configurations(
     draws: int = 1000,
     rng: np.random.Generator,
 ) -> AdaptiveConfigurations | None:
-    """The most promising adaptive configurations on one function, and what they may be expected to gain.
+    """The most promising adaptive configurations on one function, and their expected gains.
 
     Args:
-        runtimes: By configuration, (runs, targets), inf where a target was missed.
-        evaluations: By configuration, (runs,) evaluations that each run spent in all; by them a failure is counted.
-        targets: (targets,) easiest first.
-        count: How many are selected at most.
-        baselines: Configurations that do not switch, such as those with restarts; φmin is that of the others.
-        settings: (n, k) the settings of each configuration, see `shared_durations`, such as ``Space.encode`` gives.
-        instances: By configuration, (runs,) the instance of each run, where the gain is asked for on these; None: runs
-            are alike.
-        draws: From the posteriors.
-        rng: Draws them.
+        runtimes: (runs, targets) runtimes by configuration, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run by configuration, which measure the cost of
+            failures.
+        targets: (targets,) targets, easiest first.
+        count: Maximum number of configurations to select.
+        baselines: Names of configurations that do not switch, such as those with restarts; φmin is that of the others.
+        settings: (n, k) settings of each configuration, as for `shared_durations`, such as returned by
+            ``Space.encode``.
+        instances: (runs,) instance of each run by configuration, to estimate gains on these instances; None if runs are
+            exchangeable.
+        draws: Number of draws from the posteriors.
+        rng: The source of randomness.
 
     Returns:
-        They, or None if none that switch can be made: no configuration reaches a second target with all of its runs.
+        The selected configurations, or None if none can be made because no configuration reaches a second target with
+        all of its runs.
 
     Raises:
-        ValueError: If targets are not as many as runtimes have, or there is but one run of each.
+        ValueError: If the number of targets does not match the runtimes, or there is only one run of each
+            configuration.
     """
     at, names = floats(targets), tuple(runtimes)
     hits = {name: floats(times) for name, times in runtimes.items()}
@@ -157,10 +163,10 @@ def adaptive_configurations(
 
 
 def average_hitting_times(runtimes: Mapping[str, ArrayLike]) -> FloatArray:
-    """(n, targets) the mean runtime of each configuration to each target, inf where a run missed it.
+    """(n, targets) mean runtime of each configuration to each target, inf where a run missed it.
 
     Args:
-        runtimes: By configuration, (runs, targets), inf where a target was missed.
+        runtimes: (runs, targets) runtimes by configuration, inf where a target was missed.
     """
     return np.array([floats(times).mean(axis=0) for times in runtimes.values()])
 
@@ -168,18 +174,18 @@ def average_hitting_times(runtimes: Mapping[str, ArrayLike]) -> FloatArray:
 def select_adaptive(
     ahts: ArrayLike, names: Sequence[str], targets: ArrayLike, *, count: int = 50, most: int = MOST_USES
 ) -> tuple[Policy, ...]:
-    """The adaptive configurations with the least theoretical hitting times TH, the best first (section 5.2.2).
+    """The adaptive configurations with the smallest theoretical hitting times TH, the best first (section 5.2.2).
 
-    TH(C1, C2, φ) = AHT(C1, φ) + AHT(C2, φmin) - AHT(C2, φ). Of each pair the best φ before φmin counts. (In the text
+    TH(C1, C2, φ) = AHT(C1, φ) + AHT(C2, φmin) - AHT(C2, φ), with the best φ before φmin for each pair. (In the text
     the criterion of C2 is printed as AHT(f, c, φmin) - AHT(f, c, φmin), which is 0.) A configuration is not paired with
-    itself. One selects the single adaptive configuration of section 5.2.1 with ``count=1``.
+    itself. With ``count=1`` this is the single adaptive configuration of section 5.2.1.
 
     Args:
         ahts: (n, targets) average hitting times, inf where a run missed the target.
-        names: The n configurations.
-        targets: (targets,) easiest first; the last is φmin.
-        count: How many at most.
-        most: How often a configuration may be the first, and how often the second, at most.
+        names: The n configurations' names.
+        targets: (targets,) targets, easiest first; the last is φmin.
+        count: Maximum number of pairs to select.
+        most: Maximum number of pairs with the same first, and with the same second, configuration.
     """
     table, at = floats(ahts), floats(targets)
     limit, times = whole_number(most, "most", 1), whole_number(count, "count", 1)
@@ -205,10 +211,10 @@ def select_adaptive(
 def second_stage(
     ahts: ArrayLike, names: Sequence[str], targets: ArrayLike, *, count: int = 50, most: int = MOST_USES
 ) -> tuple[str, ...]:
-    """The configurations to run again before adaptive ones are selected anew (section 5.2.2).
+    """The configurations to run again before adaptive ones are reselected (section 5.2.2).
 
-    Those are the `count` best by their AHT of the last target, where too few reach it by the one before, and so on, and
-    the members of the `count` best adaptive ones. Arguments are those of `select_adaptive`.
+    These are the `count` configurations with the best AHT of the last target (if too few reach it, of the one before,
+    and so on), and the members of the `count` best adaptive ones. Arguments are those of `select_adaptive`.
     """
     table = floats(ahts)
     order = np.lexsort((*table.T,))  # the last target first
@@ -227,7 +233,7 @@ def _naive(
     draws: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """(draws, policies) gains, each configuration by its own runs."""
+    """(draws, policies) gains, each configuration judged by its own runs."""
     names = list(dict.fromkeys([static, *(name for policy in policies for name in policy.algorithms)]))
     drawn = np.stack([ert_draws(hits[name], spent[name], draws=draws, rng=rng) for name in names], axis=1)
     costs = np.stack([policy_cost(each, drawn, names, targets) for each in policies], axis=1)
@@ -236,7 +242,7 @@ def _naive(
 
 @dataclass(frozen=True)
 class _Posterior:
-    """The runs, and how to draw from what they say together."""
+    """The runs, and draws from their joint posterior."""
 
     hits: Mapping[str, FloatArray]
     spent: Mapping[str, FloatArray]
@@ -247,7 +253,7 @@ class _Posterior:
     rng: np.random.Generator
 
     def gains(self, policies: Sequence[Policy]) -> tuple[str, FloatArray]:
-        """The configuration that is safe, and (draws, policies) gains beside it."""
+        """The safe configuration, and (draws, policies) gains relative to it."""
         names, last = list(self.hits), self.targets.size - 1
         alone = self._between(-1, last)
         safe = int(np.median(self._expected(alone.means, alone.success), axis=0).argmin())
@@ -268,7 +274,7 @@ class _Posterior:
         return names[safe], found
 
     def _between(self, begin: int, end: int) -> SharedDurations:
-        """From one target to another, of all configurations; begin -1 is the start."""
+        """Durations of all configurations from one target to another; `begin` -1 is the start."""
         tables = list(self.hits.values())
         labels = None if self.instances is None else [self.instances[name] for name in self.hits]
         return shared_durations(
@@ -281,12 +287,12 @@ class _Posterior:
         )
 
     def _expected(self, means: FloatArray, success: FloatArray) -> FloatArray:
-        """Expected runtimes: a success, and the failures before it."""
+        """Expected runtimes: those of a success and of the failures before it."""
         return means + (1 - success) / success * self._failure
 
     @property
     def _failure(self) -> float:
-        """The evaluations of a failure: as many as runs spent that missed φmin, or the most that any spent."""
+        """Evaluations of a failure: the mean over runs that missed φmin, or the maximum of all if there are none."""
         failed = [self.spent[name][~np.isfinite(times[:, -1])] for name, times in self.hits.items()]
         all_failed = np.concatenate(failed)
         return float(all_failed.mean() if all_failed.size else max(each.max() for each in self.spent.values()))

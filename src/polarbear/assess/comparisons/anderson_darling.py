@@ -1,6 +1,6 @@
 """The two-sample Anderson–Darling test with p-values of any size.
 
-SciPy's `anderson_ksamp` reports no p-value below 0.001 or above 0.25, which is of no use when many pairs are tested.
+SciPy's `anderson_ksamp` reports no p-value below 0.001 or above 0.25, which is useless when many pairs are tested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from polarbear.records import FloatArray, IntArray
 
 _LIMIT_VARIANCE = 2 * (np.pi**2 - 9) / 3
 _STEP = 1 / 16
-"""Of the trapezoidal rule, which converges geometrically here: the integrand is analytic up to a distance of 1."""
+"""Step of the trapezoidal rule, which converges geometrically: the integrand is analytic up to a distance of 1."""
 
 
 def anderson_darling_two_sample(first: FloatArray, second: FloatArray) -> tuple[float, float]:
@@ -29,29 +29,29 @@ def anderson_darling_two_sample(first: FloatArray, second: FloatArray) -> tuple[
 def anderson_darling_pairs(
     samples: Sequence[FloatArray], first: IntArray, second: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The tests of pairs of samples.
+    """Test pairs of samples.
 
-    The statistic minus its mean 1, divided by its standard deviation under the hypothesis, is referred to the limit
-    distribution in the same way; for two samples that is the limit of the one-sample statistic. Where all runs are
-    equal, or there are fewer than 4, the statistic is 0 and the p-value 1.
+    The statistic minus its mean 1, divided by its standard deviation under the null hypothesis, is compared with the
+    limit distribution, standardized in the same way; for two samples that is the limit of the one-sample statistic. If
+    all runs are equal, or there are fewer than 4, the statistic is 0 and the p-value 1.
 
     Source: Scholz and Stephens (1987), K-sample Anderson–Darling tests, equation 7 (the statistic).
 
     Args:
         samples: The samples.
         first: (pairs,) index of the first sample of each pair.
-        second: (pairs,) of the other.
+        second: (pairs,) index of the second sample.
 
     Returns:
-        (pairs,) standardized statistics; p-values; and by how much the first one's run is more often lower than the
-        other's, than it is higher: from -1/2 to 1/2.
+        (pairs,) standardized statistics; (pairs,) p-values; and (pairs,) the probability that a run of the first sample
+        is lower than one of the second, ties counting half, minus 1/2.
     """
     sizes = np.array([sample.size for sample in samples], dtype=np.int64)
     used: NDArray[np.bool_] = np.arange(max(sample.size for sample in samples)) < sizes[:, None]
     padded, together = np.full(used.shape, np.inf), np.concatenate(samples)
     padded[used] = together
     order = np.argsort(together)
-    lowest = np.zeros((len(samples), together.size + 1), dtype=np.int64)  # how many of each are among so many lowest
+    lowest = np.zeros((len(samples), together.size + 1), dtype=np.int64)  # how many of each are among the k lowest
     lowest[np.repeat(np.arange(len(samples)), sizes)[order], np.arange(1, together.size + 1)] = 1
     lowest = np.cumsum(lowest, axis=1)
     below, upto = (  # (samples, samples, runs) how many runs of the first lie below, or not above, each of the second
@@ -77,7 +77,7 @@ def anderson_darling_pairs(
     standardized = np.where(sure, (statistic[:, 0] - 1) / np.sqrt(np.where(sure, variance, 1.0)), 0.0)
     distinct, where = np.unique(standardized, return_inverse=True)
     p_values = np.where(sure, limit_survival(1 + distinct * math.sqrt(_LIMIT_VARIANCE))[where], 1.0)
-    above = (below[second, first] + upto[second, first]) / 2  # of the second, as many lie below each run of the first
+    above = (below[second, first] + upto[second, first]) / 2  # number of runs of the second below each run of the first
     higher = np.where(used[first], above, 0.0).sum(axis=1) / (n * m)[:, 0]
     return standardized, p_values, 0.5 - higher
 
@@ -86,7 +86,7 @@ def anderson_darling_pairs(
 def _variance(first: int, second: int) -> float:
     """Variance of the statistic for two samples without ties (Scholz and Stephens 1987, with k = 2).
 
-    0 with fewer than 4 runs.
+    It is 0 with fewer than 4 runs.
     """
     total = first + second
     if total < 4:
@@ -105,8 +105,8 @@ def _variance(first: int, second: int) -> float:
 def limit_survival(statistic: ArrayLike) -> FloatArray:
     """Probability that the sum of independent χ²₁ variables, the jth divided by j(j+1), exceeds `statistic`.
 
-    Absolute error below 1e-12 up to 20; beyond, only the variable of the largest weight matters, and the relative
-    error is below 2 %. In the shape of `statistic`.
+    The result has the shape of `statistic`. The absolute error is below 1e-12 up to 20; beyond that only the variable
+    with the largest weight matters, and the relative error is below 2 %.
 
     Source: Anderson and Darling (1954), A test of goodness of fit (the series for the limit's distribution).
     """

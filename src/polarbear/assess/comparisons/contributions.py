@@ -1,8 +1,8 @@
-"""What each algorithm contributes to a portfolio's ECDF: Shapley values and marginal contributions.
+"""Contributions of algorithms to a portfolio's ECDF: Shapley values and marginal contributions.
 
-A portfolio is worth the area under its attainment curve (ECDF), as a fraction of the whole. IOHanalyzer offers Shapley
-values of the same kind (thesis, table 3.2); equations 3.2 and 3.3 there define marginal contributions and the sampling
-of permutations for another portfolio.
+The worth of a portfolio is the area under its attainment curve (ECDF), as a fraction of the whole. IOHanalyzer offers
+Shapley values of the same kind (thesis, table 3.2); equations 3.2 and 3.3 there define marginal contributions and the
+sampling of permutations for another portfolio.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from polarbear.records import FloatArray, IntArray
 from polarbear.validation import whole_number
 
 Portfolio = Literal["parallel", "best"]
-"""What a portfolio attains on a problem at a time, from its members' probabilities p to have attained it:
+"""How a portfolio's probability of having attained a problem by a time follows from its members' probabilities p:
 
-- "parallel": 1 - Π(1 - p), the probability that one of its members has, when they run independently side by side.
-- "best": max p, that of the member who is best at that time.
+- "parallel": 1 - Π(1 - p), the probability that any of its members has, when they run independently in parallel.
+- "best": max p, that of the member that is best at that time.
 """
 Scale = Literal["log", "linear"]
-"""How time is measured under the curve."""
+"""Scale of the time axis under the curve."""
 
 EXACT_LIMIT = 12
-"""Number of algorithms up to which all portfolios are enumerated, for groups of limited size."""
-_JOIN = {"parallel": np.multiply, "best": np.minimum}  # probability that both portfolios miss, from those of each
+"""Maximum number of algorithms for which all portfolios are enumerated, for groups of limited size."""
+_JOIN = {"parallel": np.multiply, "best": np.minimum}  # probability that both portfolios miss, from that of each
 _CELLS = 64
 _AT_ONCE = 4096
-"""Cells that are integrated over at once."""
+"""Number of cells integrated over at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions(Result):
-    """What n algorithms contribute to the area under their portfolio's curve, a number from 0 to 1.
+    """Contributions of n algorithms to the area under their portfolio's curve, a number from 0 to 1.
 
     Attributes:
-        names: The n algorithms.
-        shapley: (n,) mean contribution over all orders in which the portfolio can be put together; they sum to `whole`.
-        standard_error: (n,) of `shapley` when orders were sampled, 0 if it is exact.
-        marginal: (n,) the area that the whole portfolio loses without the algorithm.
-        alone: (n,) the area that the algorithm attains alone.
-        whole: The area that the portfolio of all attains.
-        permutations: How many orders were sampled, 0 if `shapley` is exact.
-        group_size: Of the largest groups in which contributions count; None for all.
+        names: The n algorithms' names.
+        shapley: (n,) mean contribution over all orders in which algorithms can join the portfolio; they sum to `whole`.
+        standard_error: (n,) standard error of `shapley` if orders were sampled, 0 if it is exact.
+        marginal: (n,) area that the whole portfolio loses without the algorithm.
+        alone: (n,) area that the algorithm attains alone.
+        whole: Area that the portfolio of all algorithms attains.
+        permutations: Number of orders sampled, 0 if `shapley` is exact.
+        group_size: Size of the largest groups in which contributions count; None for all.
     """
 
     names: tuple[str, ...]
@@ -86,20 +86,20 @@ def contributions(
     """Shapley values and marginal contributions of algorithms to their portfolio's ECDF.
 
     Args:
-        attained: (algorithms, problems, times) the probability that a problem has been attained by a time, such as the
+        attained: (algorithms, problems, times) probability that a problem has been attained by a time, such as the
             share of runs that hit a target on a function, or values of an attainment function (EAF).
-        times: (T,) strictly increasing; what is attained at one holds until the next.
+        times: (T,) strictly increasing times; the probabilities at each hold until the next.
         names: The algorithms' names; by default "0", "1", ….
-        portfolio: What a portfolio attains.
-        scale: How time is measured; "log" needs positive times.
-        permutations: How many random orders to sample, at least 2; None computes exactly, with a `group_size` for at
-            most 12 algorithms.
-        rng: Draws the orders; needed to sample.
-        group_size: Count only what an algorithm adds when it joins as one of the first so many, for portfolios of at
-            most that size; `shapley` is the mean over these places then, and does not sum to `whole`. Default all.
+        portfolio: How a portfolio's probability follows from its members'; see `Portfolio`.
+        scale: Scale of the time axis; "log" needs positive times.
+        permutations: Number of random orders to sample, at least 2; None for exact values, which with a `group_size`
+            are for at most 12 algorithms.
+        rng: The source of random orders, required for sampling.
+        group_size: Maximum size of portfolios, for which only the contributions of the first algorithms to join count;
+            `shapley` is then the mean over these places, and does not sum to `whole`. By default all count.
 
     Raises:
-        ValueError: If shapes do not fit, probabilities or times are not valid, or there are too many algorithms for
+        ValueError: If shapes do not match, probabilities or times are invalid, or there are too many algorithms for
             exact values of groups of limited size.
     """
     misses, weights = _read(attained, times, scale)
@@ -134,11 +134,11 @@ def shapley_values(worth: ArrayLike, *, group_size: int | None = None) -> FloatA
     """The Shapley values of n players from the worth of all their coalitions.
 
     Args:
-        worth: (2^n,) entry m is the worth of the players whose bits are set in m; entry 0 that of nobody.
-        group_size: Count only contributions to groups of at most this size, the player included; default n.
+        worth: (2^n,) worth of each coalition: entry m is for the players whose bits are set in m, entry 0 for none.
+        group_size: Maximum size of the groups, including the player, to which contributions count; by default n.
 
     Returns:
-        (n,) values; without a `group_size` they sum to the worth of all minus that of nobody.
+        (n,) Shapley values; without a `group_size` they sum to the worth of all players minus that of none.
 
     Raises:
         ValueError: If the number of entries is not a power of 2.
@@ -160,7 +160,7 @@ def shapley_values(worth: ArrayLike, *, group_size: int | None = None) -> FloatA
 
 
 def _portfolio_values(misses: FloatArray, weights: FloatArray, portfolio: Portfolio) -> FloatArray:
-    """The worth of all portfolios, (2^n,); cells are taken in chunks that fit the processor's cache."""
+    """(2^n,) worth of all portfolios; cells are taken in chunks that fit into the processor's cache."""
     size = 1 << len(misses)
     missed = np.zeros(size)
     for start in range(0, weights.size, _CELLS):
@@ -174,7 +174,7 @@ def _portfolio_values(misses: FloatArray, weights: FloatArray, portfolio: Portfo
 
 
 def _gains(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, orders: IntArray) -> FloatArray:
-    """What each algorithm adds, (orders, n), when they join in each of these orders, (orders, k)."""
+    """(orders, n) contribution of each algorithm when they join in each of the orders (orders, k)."""
     missed_area = np.zeros((len(orders), orders.shape[1] + 1))
     missed_area[:, 0] = weights.sum()
     for start in range(0, weights.size, _CELLS):
@@ -189,12 +189,12 @@ def _gains(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, orders
 
 
 def _exact(misses: FloatArray, weights: FloatArray, portfolio: Portfolio) -> FloatArray:
-    """(n,) Shapley values of any number of algorithms.
+    """(n,) exact Shapley values of any number of algorithms.
 
-    "parallel": the integral over q from 0 to 1 of what an algorithm adds to a portfolio that each other one joins with
-    probability q (Owen 1972, Multilinear extensions of games); a polynomial of degree n - 1, which Gauss–Legendre
+    "parallel": the integral over q from 0 to 1 of an algorithm's contribution to a portfolio that each other one joins
+    with probability q (Owen 1972, Multilinear extensions of games), a polynomial of degree n - 1 that Gauss–Legendre
     quadrature integrates exactly. "best": the steps between the algorithms' sorted probabilities, each shared by all
-    who are above it (Littlechild and Owen 1973, A simple expression for the Shapley value in a special case).
+    algorithms above it (Littlechild and Owen 1973, A simple expression for the Shapley value in a special case).
     """
     count = len(misses)
     attained = 1 - misses
@@ -217,7 +217,7 @@ def _exact(misses: FloatArray, weights: FloatArray, portfolio: Portfolio) -> Flo
 
 
 def _without_each(misses: FloatArray, portfolio: Portfolio) -> FloatArray:
-    """(n, cells) the probability that all others miss."""
+    """(n, cells) probability that all others miss."""
     join, nobody = _JOIN[portfolio], np.ones((1, misses.shape[1]))
     before = join.accumulate(np.concatenate([nobody, misses[:-1]]), axis=0)
     after = join.accumulate(np.concatenate([nobody, misses[:0:-1]]), axis=0)[::-1]
@@ -225,7 +225,7 @@ def _without_each(misses: FloatArray, portfolio: Portfolio) -> FloatArray:
 
 
 def _read(attained: ArrayLike, times: ArrayLike, scale: Scale) -> tuple[FloatArray, FloatArray]:
-    """The probabilities to miss (algorithms, cells), and each cell's share of the area, (cells,)."""
+    """(algorithms, cells) probabilities of missing, and (cells,) share of each cell in the area."""
     data, at = floats(attained), floats(times)
     if data.ndim != 3 or at.shape != data.shape[2:] or at.size < 2 or not data.size:
         raise ValueError(

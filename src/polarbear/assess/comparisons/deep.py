@@ -1,4 +1,4 @@
-"""Deep statistical comparison: algorithms ranked per function by their whole distributions, then over functions.
+"""Deep statistical comparison: rank algorithms per function by their whole distributions, then compare over functions.
 
 Sources: Eftimov, Korošec and Koroušić Seljak (2017), A novel approach to statistical comparison of meta-heuristic
 stochastic optimization algorithms using deep statistics; its ranking scheme also as equations 1, 2 and 5 to 9 in
@@ -32,9 +32,9 @@ from polarbear.validation import real_number, whole_number
 Criterion = Literal["anderson-darling", "kolmogorov-smirnov"]
 """The two-sample test that compares distributions."""
 Centre = Literal["mean", "median", "mean rank"]
-"""By what different distributions are ordered; "mean rank" is the mean of a sample's ranks among all runs."""
+"""The statistic that orders different distributions; "mean rank" is the mean of a sample's ranks among all runs."""
 _AT_ONCE = 25
-"""Draws whose tests are made together, which is fast and takes little memory."""
+"""Number of draws tested together, which is fast and takes little memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,12 +42,12 @@ class DeepRanking(Result):
     """Ranks of n algorithms on F functions.
 
     Attributes:
-        names: The n algorithms.
+        names: The n algorithms' names.
         functions: The F functions.
-        ranks: (F, n) 1 is best; algorithms whose distributions do not differ share the mean of their ranks.
-        transitive: (F,) whether "not significantly different" was transitive; where not, algorithms are ranked by
-            `centre` alone.
-        adjusted: (F, n, n) adjusted p-values of the pairwise tests, of draws the medians; NaN on the diagonal.
+        ranks: (F, n) ranks, 1 is best; algorithms whose distributions do not differ share the mean of their ranks.
+        transitive: (F,) whether "not significantly different" was transitive; if not, algorithms are ranked by their
+            centres alone.
+        adjusted: (F, n, n) adjusted p-values of the pairwise tests, with draws their medians; NaN on the diagonal.
     """
 
     names: tuple[str, ...]
@@ -71,12 +71,12 @@ class DeepRanking(Result):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeepComparison(Result):
-    """A whole deep statistical comparison.
+    """The result of a deep statistical comparison.
 
     Attributes:
         ranking: Ranks per function.
-        omnibus: Whether ranks differ between algorithms over functions.
-        post_hoc: Who differs from the algorithm of the lowest mean rank; None if the omnibus test does not reject.
+        omnibus: Test of whether ranks differ between algorithms over functions.
+        post_hoc: Comparison with the algorithm of the lowest mean rank; None if the omnibus test does not reject.
     """
 
     ranking: DeepRanking
@@ -94,10 +94,10 @@ def deep_comparison(
     rng: np.random.Generator | None = None,
     alpha: float = 0.05,
 ) -> DeepComparison:
-    """Rank per function, test over functions, and say which algorithms differ from the best.
+    """Rank algorithms on each function, test over functions, and compare them with the best.
 
-    The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test fits it and is
-    corrected by Holm. Arguments and errors as in `deep_ranking`.
+    The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test matches it, with
+    Holm's correction. Arguments and errors as in `deep_ranking`.
     """
     ranking = deep_ranking(
         groups, criterion=criterion, centre=centre, epsilon=epsilon, draws=draws, rng=rng, alpha=alpha
@@ -123,28 +123,28 @@ def deep_ranking(
 ) -> DeepRanking:
     """Rank algorithms on each function by comparing their distributions.
 
-    On each function all pairs are tested. Where "not significantly different" is transitive, it divides algorithms
-    into groups, which are ordered by the mean of their members' centres, and whose members share the mean of the ranks
-    they take. Where it is not, algorithms are ranked by their centres.
+    On each function all pairs are tested. If "not significantly different" is transitive, it divides the algorithms
+    into groups, which are ordered by the mean of their members' centres, and whose members share the mean of their
+    ranks. If it is not, algorithms are ranked by their centres.
 
     Args:
-        groups: For each function (in one dimension) and each algorithm one number per run, lower is better.
-        criterion: How distributions are compared: the asymptotic Anderson–Darling or the exact two-sided
+        groups: One number per run for each function (in one dimension) and each algorithm, lower is better.
+        criterion: The test that compares distributions: the asymptotic Anderson–Darling or the exact two-sided
             Kolmogorov–Smirnov test.
-        centre: By what different distributions are ordered. The definition's mean needs finite values.
-        correction: How p-values on one function are adjusted; the definition's is Bonferroni's.
-        epsilon: What is not practically different: distributions also count as alike where their means (or medians)
-            differ by no more; with `draws` it is applied to runs.
-        draws: How often runs are paired at random (practical comparison by Monte Carlo draws). In every draw the runs
-            of two algorithms are put in random orders, the first of one stands beside the first of the other and so
-            on, and where they differ by at most ε both become their mean; the pair's p-value is the median over
-            draws. Runs without a partner, where one sample is longer, keep their values, as failures do.
-        rng: Of the draws.
+        centre: The statistic that orders different distributions. The mean, as in the definition, needs finite values.
+        correction: The adjustment of p-values on one function; Bonferroni's in the definition.
+        epsilon: Largest difference without practical significance: distributions also count as equal if their means (or
+            medians) differ by no more; with `draws` it applies to runs.
+        draws: Number of times runs are paired at random (practical comparison by Monte Carlo draws). In every draw the
+            runs of two algorithms are put in random order and paired, and runs of a pair that differ by at most ε are
+            replaced by their mean; the p-value of the two algorithms is the median over draws. Runs without a partner,
+            if one sample is longer, keep their values, as failures do.
+        rng: The source of randomness of the draws.
         alpha: Probability allowed for any false difference on one function.
 
     Raises:
-        ValueError: If samples are not valid, an option is not known or out of range, or a mean or median is infinite;
-            or if there are draws without `rng` or ε.
+        ValueError: If samples are invalid, an option is unknown or out of range, or a mean or median is infinite; or if
+            there are draws without `rng` or ε.
     """
     if real_number(epsilon, "epsilon", ge=0) and centre == "mean rank" and not draws:
         raise ValueError(f'epsilon is {epsilon:g}, in units of the values; set centre to "mean" or "median", or draws')
@@ -172,19 +172,19 @@ def deep_ranking(
 
 
 Tree: TypeAlias = tuple[tuple[tuple[float, float], tuple[float, float, float]], ...]
-"""Brackets of a tree: between which two places, and heights of the first leg's foot, the bar, the second leg's foot."""
+"""Brackets of a tree: positions of both legs; heights of the first leg's foot, the bar and the second leg's foot."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusteredRanks(Result):
-    """Ranks of n algorithms on F functions, those that are alike side by side.
+    """Ranks of n algorithms on F functions, with similar ones next to each other.
 
     Attributes:
-        names: The n algorithms, as the tree orders them.
-        functions: The F functions, as the tree orders them.
-        ranks: (n, F) 1 is best.
-        name_tree: How the algorithms join.
-        function_tree: How the functions join.
+        names: The n algorithms' names, in the order of the tree.
+        functions: The F functions, in the order of the tree.
+        ranks: (n, F) ranks, 1 is best.
+        name_tree: The tree of the algorithms.
+        function_tree: The tree of the functions.
     """
 
     names: tuple[str, ...]
@@ -195,10 +195,10 @@ class ClusteredRanks(Result):
 
 
 def cluster_ranks(ranking: DeepRanking) -> ClusteredRanks:
-    """Order algorithms and functions by how alike their ranks are (average linkage of Euclidean distances).
+    """Order algorithms and functions by the similarity of their ranks (average linkage of Euclidean distances).
 
     After PerformViz: Eftimov, Hribar and Korošec (2020), A visualization tool for the comparison of optimization
-    algorithms. Trees are those of `scipy.cluster.hierarchy`, with neighbours as near as the tree allows.
+    algorithms. Trees come from `scipy.cluster.hierarchy`, with neighbours as close as the tree allows.
     """
     rows, name_tree = _clustered(ranking.ranks.T)
     columns, function_tree = _clustered(ranking.ranks)
@@ -236,7 +236,7 @@ def _over_draws(
     rng: np.random.Generator,
     correction: Correction,
 ) -> FloatArray:
-    """(n, n) adjusted median p-values of tests on runs of which those that chance pairs and ε unites are equal."""
+    """(n, n) adjusted median p-values of tests in which randomly paired runs within ε are made equal."""
     first, second = np.triu_indices(len(runs), 1)
     p_values = np.empty((first.size, draws))
     for row, pair in zip(p_values, zip(first.tolist(), second.tolist(), strict=True), strict=True):
@@ -256,7 +256,7 @@ def _over_draws(
 
 
 def _tested_in_turn(ones: list[FloatArray], others: list[FloatArray], criterion: Criterion) -> FloatArray:
-    """p-values of the first of ones against the first of others, of the second against the second, and so on."""
+    """p-values of each of `ones` against the corresponding one of `others`."""
     samples, first = [*ones, *others], np.arange(len(ones), dtype=np.int64)
     second = first + len(ones)
     if criterion == "anderson-darling":
@@ -266,17 +266,17 @@ def _tested_in_turn(ones: list[FloatArray], others: list[FloatArray], criterion:
 
 
 def ranks_from_likeness(alike: ArrayLike, centres: ArrayLike) -> tuple[FloatArray, bool]:
-    """The ranks of algorithms on one function, and whether their likeness was transitive (equations 2 and 5 to 9).
+    """The ranks of algorithms on one function, and whether `alike` is transitive (equations 2 and 5 to 9).
 
     Args:
         alike: (n, n) symmetric bool, whether two distributions do not differ significantly; true on the diagonal.
-        centres: (n,) by what distributions are ordered, lower is better.
+        centres: (n,) statistics that order distributions, lower is better.
     """
     same, middle = np.asarray(alike, dtype=bool), floats(centres)
     transitive = not ((same @ same) & ~same).any()
     if transitive:
         middle = (same @ middle) / same.sum(axis=1)
-        middle = middle[same.argmax(axis=1)]  # the first member's value for all, whatever rounding did
+        middle = middle[same.argmax(axis=1)]  # the first member's value for all, in spite of rounding errors
     return _ranks(middle), transitive
 
 

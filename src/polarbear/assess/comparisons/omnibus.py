@@ -33,15 +33,15 @@ class Omnibus(Result):
     """Whether n algorithms differ over functions.
 
     Attributes:
-        names: The n algorithms.
-        test: Which test was applied.
+        names: The n algorithms' names.
+        test: The test that was applied.
         statistic: χ² of Friedman's test, corrected for ties, or of aligned ranks; W of Wilcoxon's; or F.
-        p_value: Its p-value.
+        p_value: The p-value of the test.
         alpha: Level of the test.
-        rejected: Whether algorithms differ.
+        rejected: Whether algorithms differ significantly.
         means: (n,) mean of each algorithm over functions.
-        normality: (n,) p-values of Shapiro–Wilk tests; NaN where all its values are equal or there are fewer than 3.
-        homoscedasticity: p-value of Levene's test for equal variances; NaN where it has none.
+        normality: (n,) p-values of Shapiro–Wilk tests; NaN if all values are equal or there are fewer than 3.
+        homoscedasticity: p-value of Levene's test for equal variances; NaN if it is undefined.
     """
 
     names: tuple[str, ...]
@@ -60,15 +60,15 @@ class PostHoc(Result):
     """How n algorithms differ from a control.
 
     Attributes:
-        names: The n algorithms.
-        control: The one they are compared with.
+        names: The n algorithms' names.
+        control: The algorithm with which they are compared.
         test: "friedman", "aligned ranks" or "quade" (normal z of mean ranks), or "anova" (t with the pooled error).
-        correction: How p-values were adjusted.
+        correction: The adjustment of p-values.
         alpha: Probability allowed for any false rejection.
         statistics: (n,) z or t, positive where an algorithm is worse than the control; NaN at the control.
-        p_values: (n,) two-sided; NaN at the control.
-        adjusted: (n,) after correction; NaN at the control.
-        different: (n,) bool, whether it differs significantly.
+        p_values: (n,) two-sided p-values; NaN at the control.
+        adjusted: (n,) adjusted p-values; NaN at the control.
+        different: (n,) bool, whether the algorithm differs significantly from the control.
     """
 
     names: tuple[str, ...]
@@ -104,17 +104,17 @@ def omnibus_test(
     """Test whether algorithms differ over functions.
 
     Args:
-        measures: (functions, algorithms) one finite number each, such as ranks or mean values.
+        measures: (functions, algorithms) finite numbers, such as ranks or mean values.
         names: The algorithms' names; by default "0", "1", ….
-        test: Which test. "auto" takes the analysis of variance if no algorithm's values are found to be other than
-            normal (Shapiro–Wilk) and their variances not unequal (Levene), both at `alpha`; else Friedman's, or for
-            2 algorithms Wilcoxon's. "aligned ranks" ranks all differences from the functions' means together, so that
-            sizes count across functions; with few algorithms it has more power. "quade" weighs a function by the rank
-            of its range.
+        test: The test. "auto" takes the analysis of variance if neither normality (Shapiro–Wilk) nor equality of
+            variances (Levene) is rejected at `alpha`; else Friedman's test, or Wilcoxon's for 2 algorithms. "aligned
+            ranks" ranks all differences from the functions' means together, so that their sizes count across functions;
+            it has more power with few algorithms. "quade" weights a function by the rank of its range.
         alpha: Level of all tests.
 
     Raises:
-        ValueError: If there are fewer than 2 functions or algorithms, a number is not finite, or `test` does not fit.
+        ValueError: If there are fewer than 2 functions or algorithms, a number is not finite, or `test` is not
+            applicable.
     """
     data = _measures(measures)
     real_number(alpha, "alpha", gt=0, lt=1)
@@ -142,20 +142,20 @@ def post_hoc(
     """Compare each algorithm with a control, after an omnibus test has found that they differ.
 
     Args:
-        measures: (functions, algorithms) as in `omnibus_test`, which all tests but "anova" rank.
+        measures: (functions, algorithms) numbers as in `omnibus_test`, which all tests but "anova" rank.
         names: The algorithms' names; by default "0", "1", ….
-        control: The algorithm to compare with; by default the one with the lowest mean (rank, as the test ranks).
+        control: The algorithm to compare with; by default the one with the lowest mean (of the test's ranks, if any).
         test: "friedman": z = (R - R_control) / √(n(n+1) / 6F) (Demšar 2006, section 3.2.2). "anova": t with the
-            pooled error of the analysis of variance. "aligned ranks" and "quade": z of the mean ranks by which the
-            omnibus test of this name compares, with the variance that exchanging the algorithms on each function at
-            random gives their difference. García et al. (2010, page 2054) have other ones, √(n(F+1) / 6) and
-            √(n(n+1)(2F+1)(n-1) / 18F(F+1)): the first is too small, which rejects too often, the second is right for
-            3 algorithms alone.
-        correction: How the n - 1 p-values are adjusted.
+            pooled error of the analysis of variance. "aligned ranks" and "quade": z of the mean ranks used by the
+            omnibus test of that name, with the variance of their difference under random exchanges of the algorithms on
+            each function. García et al. (2010, page 2054) give other standard deviations, √(n(F+1) / 6) and
+            √(n(n+1)(2F+1)(n-1) / 18F(F+1)): the first is too small, which rejects too often, and the second is right
+            only for 3 algorithms.
+        correction: The adjustment of the n - 1 p-values.
         alpha: Probability allowed for any false rejection.
 
     Raises:
-        ValueError: As `omnibus_test`, or if the control is not among the names.
+        ValueError: For the same reasons as `omnibus_test`, or if the control is not among the names.
     """
     data = _measures(measures)
     real_number(alpha, "alpha", gt=0, lt=1)
@@ -201,7 +201,7 @@ def _measures(measures: ArrayLike) -> FloatArray:
 
 
 def _conditions(data: FloatArray) -> tuple[FloatArray, float]:
-    """p-values of the conditions of parametric tests; NaN where a test has none, which meets no condition."""
+    """p-values of the conditions of parametric tests; NaN if undefined, which meets no condition."""
     from scipy import stats
 
     varied = np.ptp(data, axis=0) > 0
@@ -229,14 +229,14 @@ def _apply(test: OmnibusTest, data: FloatArray) -> tuple[float, float]:
     if test == "aligned ranks":  # García et al. 2010, page 2051, has it in sums
         statistic = functions * (count - 1) * between / (between + (functions - 1) * error)
         return statistic, float(stats.chi2(count - 1).sf(statistic))
-    if test == "quade" and error <= 1e-12 * between:  # F times the same order, and equal ranges
+    if test == "quade" and error <= 1e-12 * between:  # the same order F times, with equal ranges
         return math.inf, float(math.factorial(count)) ** (1 - functions)
     statistic = between / error if error > 0 else math.inf
     return statistic, float(stats.f.sf(statistic, count - 1, freedom))
 
 
 def _ranked(test: str, data: FloatArray) -> FloatArray:
-    """(functions, algorithms) aligned ranks, or Quade's: ranks within functions about 0, times the range's rank."""
+    """(functions, algorithms) aligned ranks, or Quade's: centred ranks within functions times the range's rank."""
     from scipy.stats import rankdata
 
     if test == "aligned ranks":

@@ -1,8 +1,8 @@
-"""The partial order that pairwise decisions induce, and its transitive reduction for drawing.
+"""The partial order induced by pairwise decisions, and its transitive reduction for drawing.
 
-IOHanalyzer draws an arrow from one algorithm to another where a test says that it dominates (thesis, section 3.1.2 and
+IOHanalyzer draws an arrow from one algorithm to another if a test finds that it dominates (thesis, section 3.1.2 and
 figure 3.5). Such arrows need not form an order: significance is not transitive, and one-sided Kolmogorov–Smirnov tests
-may hold in both directions. Both cases are resolved and reported here.
+may reject in both directions. Both cases are resolved and reported here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class PartialOrder(Result):
     """A strict partial order of n algorithms. In all matrices the row beats the column.
 
     Attributes:
-        names: The n algorithms.
-        order: (n, n) bool, whether the row stands above the column: by a decision, or by a chain of them.
-        implied: (n, n) bool, the part of `order` that no decision but only a chain supports.
+        names: The n algorithms' names.
+        order: (n, n) bool, whether the row is above the column: by a decision, or by a chain of decisions.
+        implied: (n, n) bool, the part of `order` supported only by chains.
         edges: (n, n) bool, the fewest arrows from which `order` follows (its transitive reduction), for drawing.
-        levels: (n,) 0 for the unbeaten, else one more than the highest level among those above.
-        cycles: Groups of algorithms that beat each other in a circle, or in pairs both ways; within a group nobody
-            stands above anybody.
+        levels: (n,) 0 for the unbeaten, else one more than the highest level among the algorithms above.
+        cycles: Groups of algorithms that beat each other in a circle, or in pairs both ways; within a group none is
+            above another.
     """
 
     names: tuple[str, ...]
@@ -52,17 +52,17 @@ class PartialOrder(Result):
 
 
 def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> PartialOrder:
-    """The partial order that decisions about pairs induce.
+    """The partial order induced by decisions about pairs.
 
-    Chains of decisions carry over (A beats B, B beats C: A stands above C). Algorithms that reach each other by such
-    chains form a cycle and stay incomparable; whoever beats one of them stands above all.
+    Decisions are chained (if A beats B and B beats C, A is above C). Algorithms that reach each other by such chains
+    form a cycle and remain incomparable; an algorithm that beats one of them is above all.
 
     Args:
         better: (n, n) bool, whether the row beats the column, such as `PairwiseTests.better`. The diagonal is ignored.
-        names: n names; by default "0", "1", ….
+        names: The n algorithms' names; by default "0", "1", ….
 
     Raises:
-        ValueError: If `better` is not a square matrix or does not fit `names`.
+        ValueError: If `better` is not a square matrix or does not match `names`.
     """
     from scipy.sparse.csgraph import connected_components, shortest_path  # slow to import
 
@@ -86,8 +86,8 @@ def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> Part
 
 
 def _levels(order: BoolArray) -> NDArray[np.int64]:
-    """The length of the longest chain above each."""
+    """Length of the longest chain above each algorithm."""
     levels = np.zeros(len(order), dtype=np.int64)
-    for i in np.argsort(order.sum(axis=0), kind="stable"):  # whoever stands above has fewer above
+    for i in np.argsort(order.sum(axis=0), kind="stable"):  # an algorithm above has fewer above itself
         levels[i] = max((int(levels[j]) + 1 for j in np.flatnonzero(order[:, i])), default=0)
     return levels

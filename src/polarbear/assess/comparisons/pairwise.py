@@ -1,4 +1,4 @@
-"""Tests of every pair of algorithms, corrected for their number.
+"""Tests of all pairs of algorithms, corrected for multiple testing.
 
 As in van Stein's and Vermetten's IOHanalyzer (thesis, section 3.1.2 and tables 3.1 and 3.2), two-sample tests of all
 pairs, with p-values corrected for multiple testing, decide which algorithm beats which.
@@ -25,13 +25,13 @@ from polarbear.validation import real_number
 Alternative = Literal["two-sided", "less"]
 """The alternative hypothesis: two algorithms differ, or the first tends to lower (better) values."""
 Method = Literal["exact", "asymptotic"]
-"""How a p-value is computed: from the statistic's exact distribution, or from its limit for large samples."""
+"""Distribution from which p-values are computed: the statistic's exact one, or its limit for large samples."""
 Correction = Literal["holm", "bonferroni", "hochberg", "none"]
-"""How p-values are adjusted for the number of tests."""
+"""Adjustment of p-values for the number of tests."""
 
 
 class _Pair(NamedTuple):
-    """One test: its statistic, that of the samples exchanged, the p-value, and how it leans to the first sample."""
+    """One test: its statistic, that of the exchanged samples, the p-value, and how far it favours the first sample."""
 
     statistic: float
     exchanged: float
@@ -41,9 +41,9 @@ class _Pair(NamedTuple):
 
 _Test: TypeAlias = Callable[[FloatArray, FloatArray, Alternative], _Pair]
 _Tests: TypeAlias = Callable[[Mapping[str, FloatArray], IntArray, IntArray], ArrayLike]
-"""From the runs of all, and which sample is first and which second in each pair, the `_Pair` of each as a row."""
+"""Maps the runs of all, and the indices of the first and second sample of each pair, to rows that are `_Pair`s."""
 _EXACT: dict[tuple[int, ...], _Pair] = {}
-"""Exact Kolmogorov–Smirnov tests by sizes and distances, which all that they say depends on."""
+"""Cache of exact Kolmogorov–Smirnov tests by sizes and distances, which determine them."""
 _MOST_KEPT = 10_000
 
 
@@ -52,20 +52,20 @@ class PairwiseTests(Result):
     """Tests of n algorithms in pairs. In all matrices the row is compared with the column; the diagonal is NaN.
 
     Attributes:
-        names: The n algorithms.
-        test: Which test.
+        names: The n algorithms' names.
+        test: The name of the test.
         method: "exact" or "asymptotic".
-        alternative: With "two-sided" the matrices of p-values are symmetric and n(n-1)/2 hypotheses are corrected
-            for; with "less" (the row tends to lower values) it is n(n-1).
-        correction: How p-values were adjusted.
+        alternative: With "two-sided" the matrices of p-values are symmetric and the correction is for n(n-1)/2
+            hypotheses; with "less" (the row tends to lower values) it is for n(n-1).
+        correction: The adjustment of p-values.
         alpha: Probability allowed for any false rejection.
-        sizes: (n,) runs of each algorithm.
-        failures: (n,) how many of them are `inf`.
-        statistics: (n, n) the test's statistic.
-        p_values: (n, n) before correction.
-        adjusted: (n, n) after correction.
+        sizes: (n,) number of runs of each algorithm.
+        failures: (n,) number of these runs that are `inf`.
+        statistics: (n, n) test statistics.
+        p_values: (n, n) p-values before correction.
+        adjusted: (n, n) adjusted p-values.
         better: (n, n) bool, whether the row is significantly better than the column. One-sided Kolmogorov–Smirnov
-            tests may hold in both directions, where distribution functions cross.
+            tests may reject in both directions if distribution functions cross.
     """
 
     names: tuple[str, ...]
@@ -83,7 +83,7 @@ class PairwiseTests(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on the failed runs of each algorithm that has some."""
+        """A sentence on the failed runs of each algorithm that has any."""
         return tuple(
             f"{name}: {failed} of {size} runs failed; they tie with other failures and lose to every success."
             for name, failed, size in zip(self.names, self.failures, self.sizes, strict=True)
@@ -106,20 +106,20 @@ class PairwiseTests(Result):
 
 
 def adjust_p_values(p_values: ArrayLike, *, correction: Correction = "holm") -> FloatArray:
-    """p-values corrected for their number.
+    """Adjust p-values for their number.
 
-    Rejecting where the adjusted p-value is at most α makes any false rejection with probability at most α.
-    Hochberg's correction needs independent (or positively dependent) tests for that.
+    If hypotheses with an adjusted p-value of at most α are rejected, the probability of any false rejection is at most
+    α. Hochberg's correction requires independent (or positively dependent) tests for that.
 
     Args:
-        p_values: (k,) the p-values of one family of tests.
+        p_values: (k,) p-values of one family of tests.
         correction: "holm", "bonferroni", "hochberg" or "none".
 
     Returns:
         (k,) adjusted p-values.
 
     Raises:
-        ValueError: For p-values outside [0, 1] or another correction.
+        ValueError: If a p-value is outside [0, 1] or the correction is unknown.
     """
     p = floats(p_values)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
@@ -149,21 +149,21 @@ def kolmogorov_smirnov(
 ) -> PairwiseTests:
     """Two-sample Kolmogorov–Smirnov tests of all pairs (thesis, section 3.1.2).
 
-    IOHanalyzer computes the same with `method="asymptotic"`. Ties make the exact test conservative, never too bold.
+    IOHanalyzer computes the same with `method="asymptotic"`. Ties make the exact test conservative, never liberal.
 
     Args:
-        samples: For each algorithm one number per run, lower is better, `inf` where it failed.
+        samples: One number per run for each algorithm, lower is better, `inf` if the run failed.
         alternative: "less" tests for each ordered pair whether the first one's distribution function lies above the
-            other's somewhere. "two-sided" tests whether they differ; better is who is above at the largest distance.
-        method: How p-values are computed.
-        correction: How they are adjusted for the number of tests.
+            other's somewhere. "two-sided" tests whether they differ; the one above at the largest distance is better.
+        method: "exact" or "asymptotic" p-values.
+        correction: The adjustment of p-values for the number of tests.
         alpha: Probability allowed for any false rejection.
 
     Returns:
         The tests; `statistics` are the largest distances.
 
     Raises:
-        ValueError: If samples are not valid, or the exact distribution cannot be computed.
+        ValueError: If samples are invalid, or the exact distribution cannot be computed.
     """
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
@@ -175,16 +175,16 @@ def kolmogorov_smirnov(
 def kolmogorov_smirnov_pairs(
     runs: Mapping[str, FloatArray], first: IntArray, second: IntArray, alternative: Alternative, method: Method
 ) -> FloatArray:
-    """Tests of pairs of samples, given by their places: (pairs, 4), each a `_Pair`.
+    """(pairs, 4) tests of pairs of samples, given by their indices; each row is a `_Pair`.
 
-    The result depends on the sizes and the largest distances alone, of which there are few. Errors as of
+    Results depend only on the sizes and the largest distances, of which there are few. Errors as in
     `kolmogorov_smirnov`.
     """
     names, every = tuple(runs), np.concatenate([*runs.values()])
     sizes = np.array([sample.size for sample in runs.values()])
     below = np.array([np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in runs.values()])
-    steps = np.lcm(sizes[first], sizes[second])  # of which distances are multiples
-    highest = np.array([(row - below).max(axis=1) for row in below])  # how far the row's lies above the column's
+    steps = np.lcm(sizes[first], sizes[second])  # distances are multiples of 1 / steps
+    highest = np.array([(row - below).max(axis=1) for row in below])  # largest distance of the row's above the column's
     sides = [highest[first, second], *([highest[second, first]] if alternative == "two-sided" else [])]
     keys = [sizes[first], sizes[second], *(np.rint(side * steps) if method == "exact" else side for side in sides)]
     distinct, examples, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
@@ -204,10 +204,10 @@ def _distance_test(
     alternative: Alternative,
     method: Method,
 ) -> _Pair:
-    """The test of a pair with these sizes and distances; exact ones are kept.
+    """Test a pair with these sizes and distances; exact tests are cached.
 
     Raises:
-        ValueError: As `_kolmogorov_smirnov_pair`; it names the pair.
+        ValueError: For the same reasons as `_kolmogorov_smirnov_pair`; the message names the pair.
     """
     exact = tuple(map(int, key)) if method == "exact" else ()
     if exact in _EXACT:
@@ -226,11 +226,11 @@ def _distance_test(
 def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative: Alternative, method: Method) -> _Pair:
     from scipy import stats  # slow to import
 
-    side = "greater" if alternative == "less" else alternative  # a lower sample has the greater one
+    side = "greater" if alternative == "less" else alternative  # a lower sample has the greater distribution function
     result = stats.ks_2samp(first, second, alternative=side, method="asymp")
     distance, p_value = float(result.statistic), float(result.pvalue)
     if method == "exact" and side == "two-sided" and distance * max(first.size, second.size) < 1 + 1e-9:
-        p_value = 1.0  # no distance is shorter; SciPy refuses where its sum of probabilities rounds to above 1
+        p_value = 1.0  # no distance is smaller; SciPy fails if its sum of probabilities rounds to above 1
     elif method == "exact":
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
@@ -247,8 +247,8 @@ def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative:
 def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha: float = 0.05) -> PairwiseTests:
     """Two-sided, asymptotic two-sample Anderson–Darling tests of all pairs, with midranks for ties.
 
-    Better of a significantly different pair is the one with the lower mean rank. Arguments, result and errors as in
-    `kolmogorov_smirnov`; `statistics` are standardized.
+    In a significantly different pair, the algorithm with the lower mean rank is better. Arguments, result and errors
+    as in `kolmogorov_smirnov`; `statistics` are standardized.
 
     Source: Scholz and Stephens (1987), K-sample Anderson–Darling tests, equations 6 and 7.
     """
@@ -270,15 +270,15 @@ def mann_whitney(
 ) -> PairwiseTests:
     """Mann–Whitney U (Wilcoxon rank-sum) tests of all pairs, by SciPy.
 
-    The asymptotic test corrects for ties and for continuity; the exact one knows no ties.
+    The asymptotic test corrects for ties and for continuity; the exact one does not allow ties.
     Arguments and errors as in `kolmogorov_smirnov`.
 
     Returns:
-        The tests; `statistics` are U of the row, the number of pairs of runs in which the row is higher (worse), ties
-        as a half.
+        The tests; `statistics` are U of the row, the number of pairs of runs in which the row is higher (worse), with
+        ties counting half.
 
     Raises:
-        ValueError: Also if the exact test is asked for tied runs, such as two failures.
+        ValueError: Also if the exact test is requested for tied runs, such as two failures.
     """
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> FloatArray:
@@ -318,15 +318,15 @@ def wilcoxon(
 ) -> PairwiseTests:
     """Wilcoxon signed-rank tests of all pairs, by SciPy: run k of one algorithm is paired with run k of the other.
 
-    Pairs that are equal, such as two failures, are left out. A failure against a success is a difference beyond all
-    others. The asymptotic test corrects for ties; the exact one knows neither ties nor equal pairs.
+    Equal pairs, such as two failures, are left out. A failure against a success is a larger difference than all others.
+    The asymptotic test corrects for ties; the exact one allows neither ties nor equal pairs.
     Arguments and errors as in `kolmogorov_smirnov`.
 
     Returns:
         The tests; `statistics` are the rank sums of the pairs in which the row is higher (worse).
 
     Raises:
-        ValueError: Also if numbers of runs differ, or the exact test is asked for ties or equal pairs.
+        ValueError: Also if numbers of runs differ, or the exact test is requested with ties or equal pairs.
     """
 
     def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
@@ -355,7 +355,7 @@ def wilcoxon(
 
 
 def _one_by_one(test: _Test, alternative: Alternative) -> _Tests:
-    """Tests of pairs by one of two samples."""
+    """Tests of many pairs, by a test of one pair."""
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
         names, results = tuple(runs), list[_Pair]()
@@ -414,6 +414,6 @@ def _all_pairs(
 
 
 def _tested(count: int, alternative: Alternative) -> Iterator[tuple[int, int]]:
-    """The pairs that are tested: unordered ones for a two-sided test, else ordered ones."""
+    """The pairs to test: unordered for a two-sided test, else ordered."""
     choose = itertools.combinations if alternative == "two-sided" else itertools.permutations
     return choose(range(count), 2)

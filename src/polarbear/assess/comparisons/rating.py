@@ -1,12 +1,12 @@
 """Glicko-2 ratings of algorithms that play against each other with their runs.
 
-In each round, on every group (a function in one dimension) every pair of algorithms plays one game: a random run of
+In each round, on every group (a function in one dimension), every pair of algorithms plays one game: a random run of
 one against a random run of the other, won by the lower value at a budget or runtime to a target (thesis, section
 3.1.2, "Glicko2-based ranking" in tables 3.1 and 3.2). A round is one rating period.
 
 Source: Glickman, Example of the Glicko-2 system (2013, revised 2022), steps 1 to 8. The package `glicko2` is not used:
-its volatility (step 5) takes the squared rating where the squared deviation belongs, so that ratings would depend on
-where their scale has its zero.
+its volatility (step 5) uses the squared rating in place of the squared deviation, so that ratings would depend on the
+origin of their scale.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Ratings(Result):
     """Ratings of n algorithms after R rounds.
 
     Attributes:
-        names: The n algorithms.
-        rating: (n,) higher is better; all began with the same.
-        deviation: (n,) the rating's standard deviation; rating ± 2 deviations is a 95 % interval.
-        volatility: (n,) how much the rating is expected to change from round to round.
-        games: (n, n) how often the row played the column.
-        points: (n, n) how many points the row won against the column, 1 for a game won and ½ for a tie.
-        history: (R, n) the ratings after each round.
+        names: The n algorithms' names.
+        rating: (n,) ratings, higher is better; all start with the same.
+        deviation: (n,) standard deviations of the ratings; rating ± 2 deviations is a 95 % interval.
+        volatility: (n,) expected changes of the ratings from round to round.
+        games: (n, n) number of games of the row against the column.
+        points: (n, n) points the row won against the column, 1 for a game won and ½ for a tie.
+        history: (R, n) ratings after each round.
     """
 
     names: tuple[str, ...]
@@ -62,13 +62,13 @@ class Ratings(Result):
 
 @settings
 class Newcomer:
-    """The rating of a player before the first game, and how fast volatility may change.
+    """The rating of a player before the first game, and how fast its volatility may change.
 
     Attributes:
-        rating: Rating.
-        deviation: The rating's standard deviation.
+        rating: Initial rating.
+        deviation: Standard deviation of the rating.
         volatility: Expected change of the rating in a round.
-        tau: Glickman's system constant; from 0.3 to 1.2, smaller keeps volatilities steadier.
+        tau: Glickman's system constant, from 0.3 to 1.2; smaller values keep volatilities more stable.
     """
 
     rating: Finite = 1500.0
@@ -83,13 +83,13 @@ def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newco
     A failed run (`inf`) ties with another failed run and loses to every success.
 
     Args:
-        groups: For each function (in one dimension) and each algorithm one number per run, lower is better.
+        groups: One number per run for each function (in one dimension) and each algorithm, lower is better.
         rounds: Number of rating periods, with one game per group and pair in each.
-        rng: Chooses the runs that play.
-        newcomer: The rating everybody begins with.
+        rng: The source of randomness that chooses the runs that play.
+        newcomer: The initial rating of all algorithms.
 
     Raises:
-        ValueError: If samples are not valid or `rounds` is below 1.
+        ValueError: If samples are invalid or `rounds` is below 1.
     """
     whole_number(rounds, "rounds", 1)
     samples = [sample for group in read_groups(groups).values() for sample in group.values()]
@@ -118,18 +118,18 @@ def rate(
     points: FloatArray,
     tau: float = 0.5,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """One rating period: what n players' ratings are after games that took place at the same time.
+    """Update the ratings of n players after one rating period, whose games count as simultaneous.
 
     Args:
-        rating: (n,) before the period.
-        deviation: (n,) before the period.
-        volatility: (n,) before the period.
-        games: (n, n) how often the row played the column; a player without games keeps rating and volatility.
-        points: (n, n) how many points the row won against the column.
+        rating: (n,) ratings before the period.
+        deviation: (n,) deviations before the period.
+        volatility: (n,) volatilities before the period.
+        games: (n, n) number of games of the row against the column; a player without games keeps rating and volatility.
+        points: (n, n) points the row won against the column.
         tau: Glickman's system constant.
 
     Returns:
-        Rating, deviation and volatility after the period, (n,) each.
+        (n,) ratings, deviations and volatilities after the period.
     """
     from scipy.special import expit  # slow to import
 
@@ -149,7 +149,7 @@ def rate(
 
 
 def _volatility(sigma: float, phi: float, information: float, gain: float, tau: float) -> float:
-    """The new volatility, step 5: the root of f, bracketed as Glickman does."""
+    """The new volatility (step 5): the root of f, bracketed as in Glickman's algorithm."""
     from scipy.optimize import brentq  # slow to import
 
     v, a = 1 / information, 2 * math.log(sigma)
@@ -170,9 +170,9 @@ def _volatility(sigma: float, phi: float, information: float, gain: float, tau: 
 
 
 def _play(runs: FloatArray, begins: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Points of the row against the column, (n, n), from one game of each pair on each group, with runs drawn for it.
+    """(n, n) points of the row against the column, from one game of each pair on each group with randomly drawn runs.
 
-    The runs of a player on a group are `sizes` of them from `begins` on, (groups, n).
+    The runs of a player on a group are the `sizes` (groups, n) runs from `begins` (groups, n) on.
     """
     n = sizes.shape[1]
     drawn = rng.integers(sizes[:, :, None], size=(*sizes.shape, n))  # row's run against each column

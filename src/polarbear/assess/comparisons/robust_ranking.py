@@ -1,10 +1,10 @@
-"""Robust ranking over time: how sure a ranking is, given that instances are a sample.
+"""Robust ranking over time: how certain a ranking is, given that instances are a sample.
 
 At each timepoint algorithms are ranked by their mean (or median) value over instances, on many bootstrap samples of the
-instances. Algorithms that cannot be told apart share a group.
+instances. Algorithms that cannot be distinguished share a group.
 
 Sources: Fawcett et al. (2023), Competitions in AI: robustly ranking solvers using statistical resampling; Rook, Hoos
-and Trautmann (2024), the package `robustranking`. Repeating it over budgets: Vermetten et al. (2025).
+and Trautmann (2024), the package `robustranking`. Repeated over budgets: Vermetten et al. (2025).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polarbear.records import FloatArray, IntArray
 from polarbear.validation import real_number, whole_number
 
 Statistic = Literal["mean", "median"]
-"""What of an algorithm's values over the instances is ranked."""
+"""The statistic of an algorithm's values over the instances by which it is ranked."""
 
 _VALUES_AT_ONCE = 10_000_000
 
@@ -38,18 +38,19 @@ class RobustRanking(Result):
     """Rankings of n algorithms at T timepoints.
 
     Attributes:
-        names: The n algorithms.
+        names: The n algorithms' names.
         times: (T,) timepoints.
-        statistic: What is ranked.
+        statistic: The statistic by which algorithms are ranked.
         alpha: Level of the tests and intervals.
-        observed: (T, n) the statistic on the instances as they are.
+        observed: (T, n) statistic on the original instances.
         lower: (T, n) lower end of its 1 - `alpha` percentile interval.
-        upper: (T, n) upper end.
+        upper: (T, n) upper end of the interval.
         rank_probabilities: (T, n, n) probability of each rank, the best first: (timepoint, algorithm, rank). Ties share
             the ranks they span, so that rows and columns sum to 1.
-        worse: (T, n, n) how often the row is not better than the column: the bootstrap's one-sided p-values.
-        groups: (T, n) 1 for the best group. Its leader wins most often; the others in it are those whom the leader
-            does not beat significantly, by Holm's correction among all that remain.
+        worse: (T, n, n) share of bootstrap samples in which the row is not better than the column: the one-sided
+            p-values.
+        groups: (T, n) group of each algorithm, 1 for the best. A group's leader wins most often; its other members are
+            those that the leader does not beat significantly, with Holm's correction among all that remain.
     """
 
     names: tuple[str, ...]
@@ -97,17 +98,17 @@ def robust_ranking(
     All timepoints share the same bootstrap samples.
 
     Args:
-        values: (algorithms, instances, times) lower is better, `inf` where nothing was found. A mean with any failure
-            is infinite; the median bears them.
-        times: (T,) the timepoints.
-        rng: Draws the bootstrap samples.
+        values: (algorithms, instances, times) values, lower is better, `inf` where nothing was found. A mean with any
+            failure is infinite; the median tolerates failures.
+        times: (T,) timepoints.
+        rng: The source of randomness of the bootstrap.
         names: The algorithms' names; by default "0", "1", ….
         statistic: "mean" or "median" over instances.
         resamples: Number of bootstrap samples.
         alpha: Level of tests and intervals.
 
     Raises:
-        ValueError: If shapes do not fit, values are NaN or -inf, or an option is not valid.
+        ValueError: If shapes do not match, values are NaN or -inf, or an option is invalid.
     """
     data, at = _values_and_times(values, times)
     check_choice(statistic, Statistic, "statistic")
@@ -116,7 +117,7 @@ def robust_ranking(
     instances = data.shape[1]
     picks = rng.integers(instances, size=(instances, whole_number(resamples, "resamples", 1)))
     resample = _means(picks) if statistic == "mean" else _medians(picks)
-    together = max(1, _VALUES_AT_ONCE // (len(data) * resamples))  # timepoints that are resampled at once
+    together = max(1, _VALUES_AT_ONCE // (len(data) * resamples))  # number of timepoints resampled at once
     blocks = (resample(data[:, :, start : start + together]) for start in range(0, at.size, together))
     lower, upper, ranks, worse, groups = zip(
         *(_at_one_time(block[:, t], alpha) for block in blocks for t in range(block.shape[1])), strict=True
@@ -136,7 +137,7 @@ def robust_ranking(
 
 
 def _values_and_times(values: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both as arrays.
+    """Values and times as checked arrays.
 
     Raises:
         ValueError: If they cannot be ranked.
@@ -164,7 +165,7 @@ def _at_one_time(
 
 
 def _means(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
-    """Means over bootstrap samples, as a function of (algorithms, instances, times): (algorithms, times, resamples)."""
+    """Means over bootstrap samples: a function (algorithms, instances, times) -> (algorithms, times, resamples)."""
     instances, resamples = picks.shape
     counts = np.zeros((instances, resamples))
     np.add.at(counts, (picks, np.arange(resamples, dtype=np.int64)), 1)
@@ -187,13 +188,13 @@ def _medians(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
 
 
 def _median(values: FloatArray) -> FloatArray:
-    """Medians along the first axis; of two infinite middle values the median is infinite."""
+    """Medians along the first axis; infinite if both middle values are."""
     middle = np.sort(values, axis=0)[[(len(values) - 1) // 2, len(values) // 2]]
     return middle.mean(axis=0)
 
 
 def _rank_probabilities(resampled: FloatArray) -> FloatArray:
-    """Probability of each rank, (algorithms, ranks), from values (algorithms, resamples)."""
+    """(algorithms, ranks) probability of each rank, from values (algorithms, resamples)."""
     count, resamples = resampled.shape
     better = np.sum([resampled > other for other in resampled], axis=0)
     equal = np.sum([resampled == other for other in resampled], axis=0)

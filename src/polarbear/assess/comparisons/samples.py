@@ -1,8 +1,8 @@
-"""Samples that comparisons take, keyed by the algorithms' names, and the results they give, as plain values.
+"""Samples for comparisons, keyed by the algorithms' names, and results as plain values.
 
-A sample holds one number per run, a value at a budget or a runtime to a target, and lower is better. A failed run is
+A sample holds one number per run, a value at a budget or a runtime to a target, where lower is better. A failed run is
 `inf`: it ties with other failures and loses to every success. NaN, the unknown result of a run that was cut short, is
-refused.
+rejected.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 Samples: TypeAlias = Mapping[str, ArrayLike]
-"""For each algorithm's name its runs, 1-D; lengths may differ."""
+"""1-D arrays of runs by the algorithm's name; lengths may differ."""
 Groups: TypeAlias = Mapping[str, Samples]
-"""For each group, such as a function in one dimension, the samples of the same algorithms."""
+"""Samples of the same algorithms by group, such as a function in one dimension."""
 
 
 class Result:
@@ -36,13 +36,13 @@ class Result:
 
 
 def rows_of(**columns: ArrayLike) -> list[dict[str, Any]]:
-    """Rows of plain values by name, from columns of one length."""
+    """Rows of plain values by name, from columns of equal length."""
     lists = [np.asarray(column).tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """A value in the types of JSON."""
     if isinstance(value, Result):
         return value.as_dict()
     if isinstance(value, np.ndarray | np.generic):
@@ -58,7 +58,7 @@ def read_samples(samples: Samples, group: str = "") -> dict[str, FloatArray]:
     """The samples as 1-D float arrays.
 
     Raises:
-        ValueError: If there are fewer than 2 algorithms, or a sample is empty, not 1-D, or holds NaN or -inf.
+        ValueError: If there are fewer than 2 algorithms, or a sample is empty, not 1-D, or contains NaN or -inf.
     """
     where = f" on {group}" if group else ""
     if len(samples) < 2:
@@ -81,10 +81,10 @@ def _read(sample: ArrayLike, whose: str) -> FloatArray:
 
 
 def read_groups(groups: Groups) -> dict[str, dict[str, FloatArray]]:
-    """For each group the samples of the algorithms, in the order of the first group.
+    """The samples of the algorithms by group, in the order of the first group.
 
     Raises:
-        ValueError: If there is no group, groups differ in their algorithms, or a sample is not valid.
+        ValueError: If there are no groups, groups differ in their algorithms, or a sample is invalid.
     """
     if not groups:
         raise ValueError("groups are empty; give the samples of at least one function")
@@ -111,6 +111,6 @@ def default_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
 
 
 def check_choice(value: str, choices: Any, name: str) -> None:
-    """A ValueError that names the value if it is none of the literals of a type."""
+    """Raise a ValueError that names the value unless it is one of the literals of a type."""
     if value not in get_args(choices):
         raise ValueError(f"{name} is {value!r}; it is one of {', '.join(get_args(choices))}")

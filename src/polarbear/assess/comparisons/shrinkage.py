@@ -1,8 +1,8 @@
-"""How long many alike configurations take from one target to another, each learning from the others.
+"""Durations of many similar configurations from one target to another, with shrinkage.
 
-The best of many, by few runs each, was partly lucky: its mean is too good. Means are drawn towards what configurations
-of alike settings took, as far as their runs leave that open (empirical Bayes; Efron 2011, section 2, of the winner's
-curse). A probability that a run comes that far is treated in the same way.
+The best of many configurations with few runs each was partly lucky: its mean is too good. Means are shrunk towards
+those of configurations with similar settings, as far as their own runs allow (empirical Bayes; Efron 2011, section 2,
+on the winner's curse). Probabilities that a run gets that far are treated in the same way.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 _PRIOR_RUNS = 4
-"""How many runs the spread of all configurations weighs beside a configuration's own."""
+"""Weight, in runs, of the spread of all configurations relative to a configuration's own."""
 _STATES, _THIN, _STEP = 40, 10, 0.8
-"""States of a Markov chain of logarithms of variances, steps between them, and how far each goes."""
+"""Number of states of the Markov chain of log-variances, number of steps between them, and step size."""
 _VAGUE = 100.0
 """Prior variance of the mean logarithm of durations."""
 _HYPERPRIOR = 2.0
-"""Standard deviation of the logarithms of the parameters of the beta distribution around 0, before any run."""
+"""Prior standard deviation, around 0, of the logarithms of the beta distribution's parameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedDurations:
-    """Draws from the posterior of what each of n configurations takes from one target to another.
+    """Posterior draws of the durations of n configurations from one target to another.
 
     Attributes:
-        means: (draws, n) mean evaluations of a run that gets there.
-        success: (draws, n) the probability that a run gets there that has begun.
+        means: (draws, n) mean number of evaluations of a run that reaches the second target.
+        success: (draws, n) probability that a run that has reached the first target reaches the second.
     """
 
     means: FloatArray
@@ -49,25 +49,25 @@ def shared_durations(
     draws: int = 1000,
     rng: np.random.Generator,
 ) -> SharedDurations:
-    """Infer what configurations take from where they begin to a target, together.
+    """Jointly infer the durations of configurations from their beginning to a target.
 
-    The logarithm of a configuration's mean duration is normal around one mean of all; with `settings` its variance is
-    a sum of what single settings, pairs of settings and the configuration by itself explain. Probabilities of success
-    are beta distributed over configurations. The variances and the beta distribution are estimated, from all
+    The logarithm of a configuration's mean duration is normal around a common mean; with `settings` its variance is
+    the sum of parts explained by single settings, by pairs of settings and by the configuration itself. Probabilities
+    of success are beta distributed over configurations. The variances and the beta distribution are estimated from all
     configurations. A duration is at least one evaluation.
 
     Args:
-        begin: For each of n configurations (runs,) when each run has begun, inf where it never did.
-        end: For each (runs,) when each has reached the target, inf where it did not.
-        settings: (n, k) the settings of each configuration, 1 for those that it has; None: nothing is known.
-        instances: For each configuration (runs,) the instance of each run, where later runs are on the same ones; None:
-            runs are alike.
-        draws: How many.
-        rng: Draws them.
+        begin: (runs,) time at which each run begins, for each of n configurations; inf where it never does.
+        end: (runs,) time at which each run reaches the target, for each configuration; inf where it does not.
+        settings: (n, k) settings of each configuration, 1 for those that it has; None if unknown.
+        instances: (runs,) instance of each run, for each configuration, if later runs are on the same instances; None
+            if runs are exchangeable.
+        draws: Number of posterior draws.
+        rng: The source of randomness.
 
     Raises:
-        ValueError: If no run reaches the target, or no two of a configuration do, on an instance where these are told;
-            if settings are not those of the configurations.
+        ValueError: If no run reaches the target, or no two runs of a configuration do (on one instance, if `instances`
+            are given); or if `settings` do not match the configurations.
     """
     labels: Sequence[ArrayLike | None] = [None] * len(begin) if instances is None else instances
     spells = [_Spells.of(*each) for each in zip(begin, end, labels, strict=True)]
@@ -81,7 +81,7 @@ def shared_durations(
 
 @dataclass(frozen=True)
 class _Spells:
-    """The durations (hits,) of runs that reached the target, their instances, and how many had begun."""
+    """Durations (hits,) of the runs that reached the target, their instances, and the number of runs that had begun."""
 
     times: FloatArray
     instances: Any
@@ -104,7 +104,7 @@ class _Spells:
 
 
 def _kernels(count: int, settings: ArrayLike | None) -> FloatArray:
-    """(kinds, n, n) covariances by equal settings and equal pairs of settings, and of each configuration by itself."""
+    """(kinds, n, n) covariances by shared settings, by shared pairs of settings, and of each configuration alone."""
     alone = np.eye(count)
     if settings is None:
         return alone[np.newaxis]
@@ -117,7 +117,7 @@ def _kernels(count: int, settings: ArrayLike | None) -> FloatArray:
 
 
 def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rng: np.random.Generator) -> FloatArray:
-    """(draws, n) of the logarithms of mean durations."""
+    """(draws, n) posterior draws of the logarithms of mean durations."""
     from scipy.linalg import solve_triangular  # slow to import, as scipy.stats and scipy.optimize are
 
     seen = np.array([index for index, spell in enumerate(spells) if spell.times.size])
@@ -127,7 +127,7 @@ def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rn
     center, among = logs.mean(), kernels[:, seen[:, np.newaxis], seen]
 
     def loss(parameters: FloatArray) -> float:
-        """The negative logarithm of the posterior of logarithms of variances; deviations are half-normal before it."""
+        """Negative log-posterior of the log-variances; standard deviations have a half-normal prior."""
         variances = np.exp(parameters)
         factor = np.linalg.cholesky(_VAGUE + np.tensordot(variances, among, axes=1) + noise)
         white = np.asarray(solve_triangular(factor, logs - center, lower=True, check_finite=False), dtype=np.float64)
@@ -146,7 +146,7 @@ def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rn
 
 
 def _chain(loss: Callable[[FloatArray], float], begin: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """(states, k) of a random walk by Metropolis from the mode, whose density is exp(-loss)."""
+    """(states, k) states of a random-walk Metropolis chain from the mode, with density exp(-loss)."""
     from scipy.optimize import minimize
 
     found: Any = minimize(loss, begin, method="L-BFGS-B", bounds=[(-16.0, 5.0)] * len(begin))
@@ -162,7 +162,7 @@ def _chain(loss: Callable[[FloatArray], float], begin: FloatArray, rng: np.rando
 
 
 def _noise(spells: Sequence[_Spells]) -> FloatArray:
-    """(n,) the variance of the logarithm of each mean duration, by its own spread and that of all."""
+    """(n,) variance of the logarithm of each mean duration, from its own spread and that of all."""
     squares, freedom = np.array([spell.spread for spell in spells]).T
     if not (known := float(freedom.sum())):
         raise ValueError("no two runs of a configuration tell how much their durations differ; give more runs of each")
@@ -172,7 +172,7 @@ def _noise(spells: Sequence[_Spells]) -> FloatArray:
 
 
 def _beta_prior(hits: FloatArray, trials: FloatArray) -> tuple[float, float]:
-    """The parameters of the beta distribution of success, by the mode of their posterior."""
+    """Posterior mode of the parameters of the beta distribution of success."""
     from scipy import stats
     from scipy.optimize import minimize
 

@@ -1,9 +1,9 @@
-"""Virtual best solvers, the single best solver, and how much of the gap between them a selector closes.
+"""Virtual best solvers, the single best solver, and the gap between them that a selector closes.
 
 Source: thesis, definitions 5.3 (single best) and 5.4 (static virtual best). The gap closed: Lindauer, van Rijn and
 Kotthoff (2019), The algorithm selection competitions 2015 and 2017.
 
-Performance is any number that is lower for better algorithms, such as the ERT to a target, `inf` where none succeeded.
+Performance is any number that is lower for better algorithms, such as the ERT to a target; `inf` if no run succeeded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polarbear.assess.comparisons.samples import Result, default_names
 from polarbear.records import FloatArray
 
 Aggregate = Literal["mean", "geometric mean", "mean rank"]
-"""How performance is summed up over functions; "mean rank" gives each function the same say and bears `inf`."""
+"""Aggregation of performance over functions; "mean rank" weights all functions equally and tolerates `inf`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,9 +28,9 @@ class VirtualBest(Result):
     """The best of n algorithms in each case.
 
     Attributes:
-        names: The n algorithms.
-        choice: The index of the algorithm that is taken; -1 where all are `inf`. The first of equals is taken.
-        performance: Its performance.
+        names: The n algorithms' names.
+        choice: Index of the chosen algorithm, the first among equals; -1 where all are `inf`.
+        performance: Performance of the chosen algorithm.
     """
 
     names: tuple[str, ...]
@@ -39,20 +39,20 @@ class VirtualBest(Result):
 
     @property
     def chosen(self) -> dict[str, int]:
-        """In how many cases each algorithm is taken."""
+        """Number of cases in which each algorithm is chosen."""
         return {name: int((self.choice == i).sum()) for i, name in enumerate(self.names)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SingleBest(Result):
-    """The one algorithm that is best over all functions.
+    """The single algorithm that is best over all functions.
 
     Attributes:
-        names: The n algorithms.
-        solver: The name of the best.
-        aggregate: How performance was summed up.
-        scores: (n,) what each algorithm got, lower is better.
-        performance: (functions,) the best one's performance.
+        names: The n algorithms' names.
+        solver: Name of the best algorithm.
+        aggregate: The aggregation of performance over functions.
+        scores: (n,) aggregated performance of each algorithm, lower is better.
+        performance: (functions,) performance of the best algorithm.
     """
 
     names: tuple[str, ...]
@@ -65,18 +65,18 @@ class SingleBest(Result):
 def virtual_best(performance: ArrayLike, *, names: Sequence[str] | None = None) -> VirtualBest:
     """The virtual best solver: the best algorithm in each case.
 
-    With (functions, algorithms) this is the static one, VBS_static (definition 5.4). With (functions, targets,
-    algorithms) it is the best per target, as reference algorithms such as best-of-2009 are.
+    For (functions, algorithms) this is the static one, VBS_static (definition 5.4). For (functions, targets,
+    algorithms) it is the best per target, like reference algorithms such as best-of-2009.
 
     Args:
-        performance: (…, algorithms) lower is better, `inf` where none succeeded.
+        performance: (…, algorithms) performance, lower is better, `inf` where no run succeeded.
         names: The algorithms' names; by default "0", "1", ….
 
     Returns:
         Choice and performance of shape (…).
 
     Raises:
-        ValueError: If performance is NaN or there is none.
+        ValueError: If `performance` is empty or contains NaN.
     """
     data = _read(performance)
     chosen = default_names(names, data.shape[-1])
@@ -85,19 +85,19 @@ def virtual_best(performance: ArrayLike, *, names: Sequence[str] | None = None) 
 
 
 def static_virtual_best(performance: ArrayLike, *, target: int = -1, names: Sequence[str] | None = None) -> VirtualBest:
-    """The static virtual best solver seen at all targets: per function one algorithm, the best at one target.
+    """The static virtual best solver at all targets: one algorithm per function, the best at a given target.
 
     Args:
-        performance: (functions, targets, algorithms) lower is better, `inf` where none succeeded.
-        target: The index of the target at which algorithms are chosen; by default the last.
+        performance: (functions, targets, algorithms) performance, lower is better, `inf` where no run succeeded.
+        target: Index of the target at which algorithms are chosen; by default the last.
         names: The algorithms' names; by default "0", "1", ….
 
     Returns:
-        Choice (functions,) and performance (functions, targets); where no algorithm reached the target at which it
-        would be chosen, -1 and `inf`.
+        Choice (functions,) and performance (functions, targets); -1 and `inf` where no algorithm reached the target at
+        which it would be chosen.
 
     Raises:
-        ValueError: If performance is not (functions, targets, algorithms), or NaN, or has no such target.
+        ValueError: If `performance` is not (functions, targets, algorithms), contains NaN, or has no such target.
     """
     data = _read(performance)
     if data.ndim != 3 or not -data.shape[1] <= target < data.shape[1]:
@@ -116,14 +116,14 @@ def single_best(
     """The single best solver: the algorithm with the best performance over all functions (definition 5.3).
 
     Args:
-        performance: (functions, algorithms) lower is better, `inf` where none succeeded.
+        performance: (functions, algorithms) performance, lower is better, `inf` where no run succeeded.
         names: The algorithms' names; by default "0", "1", ….
-        aggregate: How functions are summed up. Means are dominated by the hardest functions, and need an algorithm
+        aggregate: The aggregation over functions. Means are dominated by the hardest functions, and need an algorithm
             that is finite on all.
 
     Raises:
-        ValueError: If performance is not (functions, algorithms), is NaN, or is infinite for each algorithm somewhere
-            while means are asked for.
+        ValueError: If `performance` is not (functions, algorithms), contains NaN, or, with a mean, is infinite for
+            every algorithm on some function.
     """
     data = _read(performance)
     if data.ndim != 2:
@@ -142,14 +142,14 @@ def single_best(
 def solver_gap(
     single: ArrayLike, virtual: ArrayLike, *, aggregate: Literal["mean", "geometric mean"] = "mean"
 ) -> float:
-    """What could be gained by selecting per function: the single best's aggregate minus the virtual best's.
+    """The possible gain from selection per function: the single best's aggregate minus the virtual best's.
 
-    With "geometric mean" it is the ratio of the two, on the scale where 1 means that there is nothing to gain.
+    With "geometric mean" it is the ratio of the two, where 1 means that there is nothing to gain.
 
     Args:
         single: (functions,) performance of the single best solver.
         virtual: (functions,) performance of the virtual best solver.
-        aggregate: How functions are summed up.
+        aggregate: The aggregation over functions.
 
     Raises:
         ValueError: If shapes differ or an aggregate is infinite.
@@ -170,10 +170,10 @@ def gap_closed(
     0 is the single best solver, 1 the virtual best; below 0 it is worse than always taking the single best.
 
     Args:
-        selector: (functions,) performance of what was selected.
+        selector: (functions,) performance of the selected algorithms.
         single: (functions,) performance of the single best solver.
         virtual: (functions,) performance of the virtual best solver.
-        aggregate: How functions are summed up; with "geometric mean" shares are of the logarithmic gap.
+        aggregate: The aggregation over functions; with "geometric mean" shares are of the logarithmic gap.
 
     Raises:
         ValueError: If shapes differ, an aggregate is infinite, or there is no gap.

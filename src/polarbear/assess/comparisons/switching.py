@@ -1,9 +1,9 @@
 """Virtual best solvers that switch: start with one algorithm, hand over to another once a target is reached.
 
-What a handover costs is not known from separate runs: the second algorithm is taken to continue as if it had come to
-the target by itself. The best of thousands of policies looks better than it is; so policies are chosen on half of the
-runs and valued on the other half, unless told otherwise. Source: IOHprofiler thesis, section 5.1, definitions 5.2, 5.4
-and 5.5.
+The cost of a handover cannot be known from separate runs: the second algorithm is assumed to continue as if it had
+reached the target by itself. The best of thousands of policies looks better than it is; so, by default, policies are
+chosen on half of the runs and evaluated on the other half. Source: IOHprofiler thesis, section 5.1, definitions 5.2,
+5.4 and 5.5.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Policy(Result):
-    """Which algorithm runs until which target.
+    """A policy: which algorithm runs until which target.
 
     Attributes:
-        algorithms: In their order; one, if it never switches.
-        targets: At which it switches from each to the next.
+        algorithms: Names of the algorithms in order; only one if it never switches.
+        targets: Targets at which it switches from each algorithm to the next.
     """
 
     algorithms: tuple[str, ...]
     targets: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        """Such as ``"BFGS → CMA-ES at 1e-07"``."""
+        """The policy as text, such as ``"BFGS → CMA-ES at 1e-07"``."""
         *handed, last = self.algorithms
         steps = [f"{name} → " for name in handed]
         at = f" at {', '.join(f'{target:.3g}' for target in self.targets)}" if handed else ""
@@ -52,21 +52,20 @@ class DynamicVirtualBest(Result):
     """The best policy with switches on one function.
 
     Attributes:
-        names: The n algorithms.
-        targets: (targets,) easiest first; the last is the final one.
+        names: The n algorithms' names.
+        targets: (targets,) targets, easiest first; the last is the final one.
         erts: (n, targets) expected runtimes.
         static: The best policy without switches (definition 5.4).
         policy: The best policy (definition 5.5).
         static_ert: Expected runtime of `static` to the final target.
-        ert: Expected runtime of `policy`.
-        pairs: (n, n) the smallest expected runtime of a policy with one switch from the row to the column; a switch at
-            the final target is one, too, and leaves nothing to the column.
-        held_out: The speed-up of policies that were chosen on half of the runs, on the other half, for each split in
-            which a policy reached the final target on both; empty if not asked for.
-        promised: What the same policies promised on the half on which they were chosen.
-        probability: The posterior probability that the policy is faster than the static one: of the held-out halves
-            with the policies chosen on the others, on average, NaN if there are none; or, if not asked for, of all
-            runs.
+        ert: Expected runtime of `policy` to the final target.
+        pairs: (n, n) smallest expected runtime of a policy with one switch from the row to the column, including a
+            switch at the final target, which leaves nothing to the column.
+        held_out: Speed-ups, on one half of the runs, of policies chosen on the other half, for each split in which a
+            policy reached the final target on both; empty if not requested.
+        promised: Speed-ups of the same policies on the half on which they were chosen.
+        probability: Posterior probability that the policy is faster than the static one: the mean over held-out halves,
+            with the policies chosen on the others, NaN if there are none; or, without held-out runs, from all runs.
     """
 
     names: tuple[str, ...]
@@ -83,28 +82,28 @@ class DynamicVirtualBest(Result):
 
     @property
     def speed_up(self) -> float:
-        """How many times the expected runtime of the best single algorithm is, on the runs that chose the policy."""
+        """Expected runtime of the best single algorithm over that of the policy, on the runs that chose the policy."""
         return self.static_ert / self.ert
 
     @property
     def first(self) -> FloatArray:
-        """(n,) I1: the best policy that begins with the algorithm, relative to the best of all; 1 is best."""
+        """(n,) I1: ERT of the best policy that begins with the algorithm, relative to the best of all; 1 is best."""
         return self.pairs.min(axis=1) / self.pairs.min()
 
     @property
     def second(self) -> FloatArray:
-        """(n,) I2: the best policy that ends with the algorithm, relative to the best of all."""
+        """(n,) I2: ERT of the best policy that ends with the algorithm, relative to the best of all; 1 is best."""
         return self.pairs.min(axis=0) / self.pairs.min()
 
     @property
     def contributions(self) -> FloatArray:
-        """(n,) Shapley values, see `switch_contributions`; NaN of more than 12 algorithms."""
+        """(n,) Shapley values, see `switch_contributions`; NaN with more than 12 algorithms."""
         if len(self.names) > EXACT_LIMIT:
             return np.full(len(self.names), np.nan)
         return switch_contributions(self.erts)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; also of `first`, `second` and `contributions`."""
+        """The result as plain values, including `first`, `second` and `contributions`."""
         derived = {name: plain(getattr(self, name)) for name in ("first", "second", "contributions")}
         return Result.as_dict(self) | derived
 
@@ -120,25 +119,25 @@ def dynamic_virtual_best(
     splits: int = 20,
     draws: int = 200,
 ) -> DynamicVirtualBest | None:
-    """The best policy with at most `switches` switches on one function, and what it is worth on other runs.
+    """The best policy with at most `switches` switches on one function, and its value on other runs.
 
-    Algorithms that never reach the final target are passed over (section 5.1.1). Every run counts alike.
+    Algorithms that never reach the final target are ignored (section 5.1.1). All runs count equally.
 
     Args:
-        runtimes: By algorithm, (runs, targets), inf where a target was missed.
-        evaluations: By algorithm, (runs,) evaluations that each run spent in all.
-        targets: (targets,) easiest first; the last is the final one.
-        rng: Splits the runs, and draws from the posterior.
-        switches: At most so many.
-        held_out: Whether to value policies on runs that did not choose them.
-        splits: How many times the runs are split into halves.
-        draws: From the posterior of expected runtimes, per split.
+        runtimes: (runs, targets) runtimes by algorithm, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run, by algorithm.
+        targets: (targets,) targets, easiest first; the last is the final one.
+        rng: The source of randomness of splits and posterior draws.
+        switches: Maximum number of switches.
+        held_out: Whether to evaluate policies on runs that did not choose them.
+        splits: Number of times the runs are split into halves.
+        draws: Number of posterior draws of expected runtimes, per split.
 
     Returns:
         The virtual best solver, or None if no algorithm reaches the final target.
 
     Raises:
-        ValueError: If targets are not as many as runtimes have, or `switches` is below 0.
+        ValueError: If the number of targets does not match the runtimes, or `switches` is below 0.
     """
     at, most = floats(targets), whole_number(switches, "switches", 0)
     hits = {name: floats(times) for name, times in runtimes.items()}
@@ -171,16 +170,16 @@ def dynamic_virtual_best(
 def best_policy(erts: ArrayLike, names: Sequence[str], targets: ArrayLike, switches: int) -> Policy:
     """The policy with at most `switches` switches that has the smallest expected runtime, by dynamic programming.
 
-    Of equals the one with fewest switches, and the first algorithm, is taken.
+    Among equals, the policy with the fewest switches, and with the first algorithm, is taken.
 
     Args:
         erts: (n, targets) expected runtimes, inf where a target was never reached.
-        names: The n algorithms.
-        targets: (targets,) easiest first.
-        switches: At most so many.
+        names: The n algorithms' names.
+        targets: (targets,) targets, easiest first.
+        switches: Maximum number of switches.
 
     Returns:
-        The policy; where no algorithm reaches the last target, the first algorithm.
+        The policy; the first algorithm alone if none reaches the last target.
     """
     table, at = floats(erts), floats(targets)
     size = at.size
@@ -209,19 +208,19 @@ def best_policy(erts: ArrayLike, names: Sequence[str], targets: ArrayLike, switc
 
 
 def policy_ert(policy: Policy, erts: ArrayLike, names: Sequence[str], targets: ArrayLike) -> float:
-    """The expected runtime of a policy to the last target (definition 5.2); inf if a part is never reached.
+    """The expected runtime of a policy to the last target (definition 5.2); inf if a part is never completed.
 
     Args:
-        policy: Which algorithm runs until which target.
+        policy: The policy.
         erts: (n, targets) expected runtimes.
-        names: The n algorithms.
-        targets: (targets,) among which are those of the policy.
+        names: The n algorithms' names.
+        targets: (targets,) targets, which include those of the policy.
     """
     return float(policy_cost(policy, floats(erts), names, floats(targets)))
 
 
 def policy_cost(policy: Policy, erts: FloatArray, names: Sequence[str], targets: FloatArray) -> FloatArray:
-    """The expected runtime of a policy for each table of expected runtimes, (…, n, targets)."""
+    """(…) expected runtime of a policy, from tables (…, n, targets) of expected runtimes."""
     ends = [*(int(np.flatnonzero(targets == target)[0]) for target in policy.targets), targets.size - 1]
     rows = [names.index(name) for name in policy.algorithms]
     cost = erts[..., rows[0], ends[0]]
@@ -235,8 +234,9 @@ def policy_cost(policy: Policy, erts: FloatArray, names: Sequence[str], targets:
 def switch_contributions(erts: ArrayLike) -> FloatArray:
     """(n,) Shapley values of algorithms in the virtual best solver with one switch, on one function.
 
-    A coalition is worth the least expected runtime of all divided by its own: 1 for everybody, 0 where nobody reaches
-    the final target. They sum to 1 (section 5.1.3 asks for them in place of I1 and I2).
+    The worth of a coalition is the smallest expected runtime of all divided by its own: 1 for all algorithms together,
+    0 if none of its members reaches the final target. The values sum to 1 (section 5.1.3 suggests them in place of I1
+    and I2).
 
     Args:
         erts: (n, targets) expected runtimes, easiest target first.
@@ -255,19 +255,20 @@ def switch_contributions(erts: ArrayLike) -> FloatArray:
 
 
 def ert_draws(runtimes: ArrayLike, evaluations: ArrayLike, *, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draws from a posterior of the expected runtime to each target: a Bayesian bootstrap with a prior on success.
+    """Draw from a posterior of the expected runtime to each target: a Bayesian bootstrap with a prior on success.
 
-    Every run has a weight Exp(1), the same for all targets; a success and a failure that were not seen have weights
-    Gamma(1/2), so that the probability of success is Beta(s + 1/2, f + 1/2), and take as long as those that were.
+    Every run has a weight Exp(1), the same for all targets. One unobserved success and one unobserved failure have
+    weights Gamma(1/2), so that the probability of success is Beta(s + 1/2, f + 1/2), and take as long as the observed
+    ones.
 
     Args:
-        runtimes: (runs, targets), inf where a target was missed.
-        evaluations: (runs,) evaluations that each run spent in all.
-        draws: How many.
-        rng: Draws them.
+        runtimes: (runs, targets) runtimes, inf where a target was missed.
+        evaluations: (runs,) total number of evaluations of each run.
+        draws: Number of draws.
+        rng: The source of randomness.
 
     Returns:
-        (draws, targets), inf where no run reached the target.
+        (draws, targets) expected runtimes, inf where no run reached the target.
     """
     times, whole = floats(runtimes), floats(evaluations)
     reached = np.isfinite(times)
@@ -286,7 +287,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def _pairs(table: FloatArray) -> FloatArray:
-    """(n, n) the smallest expected runtime with one switch from the row to the column, at any target."""
+    """(n, n) smallest expected runtime with one switch from the row to the column, at any target."""
     known = np.isfinite(table)
     rest = np.where(known, table[:, -1:] - np.where(known, table, 0.0), np.inf)
     return np.min(table[:, None] + rest[None], axis=2)
@@ -294,7 +295,7 @@ def _pairs(table: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runtimes (runs, targets) and evaluations (runs,) of all algorithms, which rows are whose, and the targets."""
+    """Runtimes (runs, targets) and evaluations (runs,) of all algorithms, the rows of each, and the targets."""
 
     hits: FloatArray
     spent: FloatArray
@@ -312,7 +313,7 @@ class _Runs:
 
     @cached_property
     def erts(self) -> FloatArray:
-        """(algorithms, targets), those of all at once."""
+        """(algorithms, targets) expected runtimes, computed for all at once."""
         efforts, successes = (
             np.add.reduceat(each, [rows.start for rows in self.own.values()], axis=0, dtype=np.float64)
             for each in (effort(self.hits, self.spent), np.isfinite(self.hits))
@@ -323,7 +324,7 @@ class _Runs:
         return best_policy(self.erts, self.names, self.targets, switches)
 
     def halves(self, rng: np.random.Generator) -> tuple[_Runs, _Runs]:
-        """Both halves of every algorithm's runs, at random."""
+        """A random split of every algorithm's runs into halves."""
         orders = {name: rows.start + rng.permutation(rows.stop - rows.start) for name, rows in self.own.items()}
 
         def half(begin: int) -> _Runs:
@@ -335,12 +336,12 @@ class _Runs:
         return half(1), half(0)
 
     def speed_up(self, policies: tuple[Policy, Policy]) -> float:
-        """How many times as fast the second policy is as the first; NaN if neither reaches the final target."""
+        """Speed-up of the second policy over the first; NaN if neither reaches the final target."""
         first, second = (policy_ert(each, self.erts, self.names, self.targets) for each in policies)
         return float("nan") if np.isinf([first, second]).all() else first / second
 
     def probability(self, policies: tuple[Policy, Policy], draws: int, rng: np.random.Generator) -> float:
-        """The posterior probability that the second policy is faster than the first; as fast counts half."""
+        """Posterior probability that the second policy is faster than the first; ties count half."""
         names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
         used = np.isin(self.targets, [self.targets[-1], *(target for policy in policies for target in policy.targets)])
         own = [(self.hits[rows][:, used], self.spent[rows]) for rows in (self.own[name] for name in names)]
@@ -350,13 +351,13 @@ class _Runs:
 
 
 def _slices(sizes: Mapping[str, int]) -> dict[str, slice]:
-    """Which rows are whose."""
+    """The rows of each algorithm."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def _split(runs: _Runs, switches: int, draws: int, rng: np.random.Generator) -> tuple[float, float, float] | None:
-    """Speed-up promised on one half, kept on the other, and its probability there; None if a half does not say."""
+    """Speed-up on the choosing half, on the other half, and its probability there; None if one is undefined."""
     if any(rows.stop - rows.start < 2 for rows in runs.own.values()):
         return None
     seen, unseen = runs.halves(rng)

@@ -1,4 +1,4 @@
-"""Recorded runs assessed in the field's own terms: runtimes, attainment, values at budgets; and compared."""
+"""Assess recorded runs by runtimes, attainment and values at budgets, and compare algorithms."""
 
 from polarbear.assess.report.comparison import Comparison, compare
 from polarbear.assess.report.runtime_tables import divide_tables, left_out, runtime_tables, table_rows

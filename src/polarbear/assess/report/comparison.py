@@ -1,4 +1,4 @@
-"""Algorithms compared on what their runs reached: tests, orders, ratings, rankings, contributions."""
+"""Compare algorithms by the results of their runs: tests, orders, ratings, rankings, contributions."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ TESTS = {"kolmogorov-smirnov": kolmogorov_smirnov, "mann-whitney": mann_whitney}
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How algorithms compare, on the problems that all of them ran on; each part is computed when it is asked for.
+    """A comparison of algorithms on the problems that all of them ran on; each part is computed on first use.
 
     Attributes:
         assessment: The runs with their statistics.
         measure: The quantity of each run that is compared, in words; lower is better.
         cells: The problems.
-        samples: Per problem and algorithm, one number per run.
-        test: Of pairs, one of the `TESTS`.
-        correction: Of p-values within one problem.
+        samples: One number per run, by problem and algorithm.
+        test: The test of pairs, one of the `TESTS`.
+        correction: The adjustment of p-values within one problem.
         alpha: Probability allowed for any false rejection on one problem.
-        seed: Of games and bootstrap samples.
+        seed: Seed of games and bootstrap samples.
     """
 
     assessment: Assessment
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Their names."""
+        """The algorithms' names."""
         return self.assessment.subject.algorithms
 
     @property
@@ -80,7 +80,7 @@ class Comparison:
 
     @cached_property
     def tests(self) -> dict[str, PairwiseTests]:
-        """Per problem, the tests of all pairs."""
+        """The tests of all pairs, by problem."""
         apply = TESTS[self.test]
         return {
             name: apply(groups, correction=self.correction, alpha=self.alpha) for name, groups in self.samples.items()
@@ -88,12 +88,12 @@ class Comparison:
 
     @cached_property
     def orders(self) -> dict[str, PartialOrder]:
-        """Per problem, the partial order that the tests induce."""
+        """The partial order induced by the tests, by problem."""
         return {name: partial_order(result.better, result.names) for name, result in self.tests.items()}
 
     @cached_property
     def wins(self) -> FloatArray:
-        """(n, n) on how many problems the row is significantly better than the column."""
+        """(n, n) number of problems on which the row is significantly better than the column."""
         return np.sum([result.better for result in self.tests.values()], axis=0)
 
     @cached_property
@@ -110,7 +110,7 @@ class Comparison:
 
     @cached_property
     def ranking(self) -> RobustRanking:
-        """The bootstrap ranking of the mean shares of the way to the best value, over time."""
+        """The bootstrap ranking over time, by the mean share of targets attained."""
         times, attained = self._attained
         return robust_ranking(
             1.0 - attained.mean(axis=2),
@@ -123,14 +123,14 @@ class Comparison:
 
     @cached_property
     def contributions(self) -> Contributions:
-        """Of the algorithms to the area under the runtime ECDF of their portfolio, whose members run side by side.
+        """Contributions to the area under the runtime ECDF of the portfolio of all algorithms, run in parallel.
 
-        Over all pairs of a problem and a target.
+        The ECDF is over all pairs of a problem and a target.
         """
         return self.portfolio()
 
     def portfolio(self, group_size: int | None = None) -> Contributions:
-        """As `contributions`, to portfolios of limited size; sampled if there are many algorithms."""
+        """As `contributions`, for portfolios of limited size; sampled if there are many algorithms."""
         times, attained = self._attained
         sampled = group_size is not None and len(self.algorithms) > EXACT_LIMIT
         return contributions(
@@ -150,7 +150,7 @@ class Comparison:
 
     @cached_property
     def smallest_p(self) -> float:
-        """The smallest corrected p-value that the numbers of runs allow on any problem."""
+        """The smallest adjusted p-value that the numbers of runs allow on any problem."""
         return _smallest_p(self.samples, self.test, self.correction)
 
     @cached_property
@@ -159,7 +159,7 @@ class Comparison:
 
     @property
     def decisive(self) -> bool:
-        """Whether there are runs enough for any difference on a single problem to be significant."""
+        """Whether there are enough runs for any difference on a single problem to be significant."""
         return self.smallest_p <= self.alpha
 
     def as_dict(self) -> dict[str, Any]:
@@ -195,19 +195,19 @@ def compare(
 
     Args:
         assessment: The runs with their statistics.
-        target: Compare runtimes to this precision.
-        budget: Compare values after so many evaluations, a number or a multiple of the dimension such as ``"100*d"``.
-            Without either, areas under the convergence curves are compared.
-        misses: What a run counts as that missed the target; see `treat_misses`.
-        test: Of pairs: "kolmogorov-smirnov" or "mann-whitney".
-        correction: Of p-values within one problem: "holm", "bonferroni", "hochberg" or "none".
+        target: The precision to which runtimes are compared.
+        budget: The number of evaluations after which values are compared, or a multiple of the dimension such as
+            ``"100*d"``. Without a target or budget, areas under the convergence curves are compared.
+        misses: The treatment of runs that missed the target; see `treat_misses`.
+        test: The test of pairs: "kolmogorov-smirnov" or "mann-whitney".
+        correction: The adjustment of p-values within one problem: "holm", "bonferroni", "hochberg" or "none".
         alpha: Probability allowed for any false rejection on one problem.
-        seed: Of games and bootstrap samples.
+        seed: Seed of games and bootstrap samples.
 
     Raises:
-        ValueError: If there are fewer than two algorithms, no problem that all ran on, both a target and a budget,
-            either out of range, a target for runs whose optimum is not known, `misses` without a target, or nothing
-            left of an algorithm whose misses are removed.
+        ValueError: If there are fewer than two algorithms or no problem that all ran on; if both a target and a budget
+            are given, or one is out of range; if a target is given for runs with unknown optima, or `misses` without a
+            target; or if removing misses leaves no run of an algorithm.
     """
     cells = _common_cells(assessment.subject)
     if misses != "last" and target is None:
@@ -222,7 +222,7 @@ def compare(
 
 
 def _smallest_p(samples: Mapping[str, Mapping[str, FloatArray]], test: str, correction: Correction) -> float:
-    """The smallest corrected p-value on any problem: that of two algorithms of which every run of one is better."""
+    """The smallest possible adjusted p-value on any problem: if every run of one algorithm beats all of another."""
     most = {tuple(sorted(len(runs) for runs in groups.values())[-2:]) for groups in samples.values()}
     apart = [TESTS[test]({"a": np.arange(n), "b": n + np.arange(m)}, correction="none") for n, m in most]
     pairs = 1 if apart[0].alternative == "less" else 0.5
@@ -289,7 +289,7 @@ def _treated(times: FloatArray, cell: Cell, name: str, target: float, misses: Mi
 
 
 def _budget(budget: float | str, cell: Cell) -> float:
-    """In evaluations of a problem."""
+    """The budget on a problem, in evaluations."""
     number = parse_number(budget, cell.dimension or None) if isinstance(budget, str) else budget
     if not 1 <= number < np.inf:
         raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
@@ -297,7 +297,7 @@ def _budget(budget: float | str, cell: Cell) -> float:
 
 
 def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, Trials], FloatArray]) -> dict[str, dict[str, FloatArray]]:
-    """(runs,) numbers by problem and algorithm, computed of all runs of a problem at once."""
+    """(runs,) numbers by problem and algorithm, computed for all runs of a problem at once."""
     samples: dict[str, dict[str, FloatArray]] = {}
     for cell in cells:
         names = sorted(cell.trials)
@@ -309,7 +309,7 @@ def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, Trials], FloatArray]) 
 
 
 def _attained(assessment: Assessment, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:
-    """Times (T,) and, (algorithms, problems, targets, T), the share of runs that reached each target by then."""
+    """(T,) times, and (algorithms, problems, targets, T) share of runs that reached each target by each time."""
     times = log_times(1, max(cell.longest for cell in cells), _TIMES)
     attained = np.array(
         [

@@ -1,4 +1,4 @@
-"""Tables to download: column names and rows, values in full precision."""
+"""Tables for download: column names and rows, with values in full precision."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from polarbear.descriptions import html_table
 from polarbear.spreadsheets import disarmed
 
 _LARGE = 20_000
-"""Characters from which on a file in a page is compressed."""
+"""Number of characters above which a file embedded in a page is compressed."""
 if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 6
-"""Significant digits of numbers that people read."""
+"""Number of significant digits of numbers shown to users."""
 _INFINITE = ("inf", "-inf")
 
 Cell = str | int | float | bool | None
@@ -34,11 +34,11 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(Sequence[tuple[Any, ...]]):
-    """Rows of a table that are made when somebody looks at them, no more than are looked at.
+    """Rows of a table that are made lazily, no more than are used.
 
     Attributes:
-        size: How many there are.
-        make: Begins to make them.
+        size: Number of rows.
+        make: Function that returns a new iterator over the rows.
     """
 
     size: int
@@ -63,12 +63,12 @@ class Rows(Sequence[tuple[Any, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table to download: column names and rows, values in full precision.
+    """A table for download: column names and rows, with values in full precision.
 
     Attributes:
-        name: The file's name, without its ending.
+        name: The file's name, without extension.
         columns: Names of the columns.
-        rows: Each with one cell per column; None where nothing is known.
+        rows: Rows with one cell per column; None for unknown values.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Data:
 
     @classmethod
     def of(cls, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Data:
-        """A table from rows of plain or numpy values."""
+        """Make a table from rows of plain or NumPy values."""
 
         def plain() -> Iterator[tuple[Cell, ...]]:
             return (tuple(map(_plain, row)) for row in rows)
@@ -98,17 +98,17 @@ class Data:
         return text.getvalue()
 
     def json(self) -> str:
-        """A JSON object with one list per column, as data frames take it."""
+        """A JSON object with one list per column, as accepted by data frames."""
         columns = zip(self.columns, self.cells, strict=True)
         return json.dumps(dict(columns), ensure_ascii=False, separators=(",", ":"))
 
     def latex(self, *, digits: int = DIGITS) -> str:
-        r"""A LaTeX table with significant digits, for ``\usepackage{booktabs,longtable}``; numbers stand right."""
+        r"""A LaTeX table for ``\usepackage{booktabs,longtable}``, with numbers rounded and right-aligned."""
         alignment = "".join("r" if all(map(_is_number, cells)) else "l" for cells in self.cells)
         return latex_rows(alignment, self.columns, self._shown(digits))
 
     def markdown(self, *, digits: int = DIGITS) -> str:
-        """A table as GitHub's Markdown has it, of so many significant digits; text stands there as it is, no markup."""
+        """A table in GitHub's Markdown, with numbers rounded to `digits` significant digits and text escaped."""
         rules = [["---"] * len(self.columns)]
         lines = [[_markdown_text(cell) for cell in row] for row in (self.columns, *self._shown(digits))]
         return "".join(f"| {' | '.join(line)} |\n" for line in (*lines[:1], *rules, *lines[1:]))
@@ -117,11 +117,11 @@ class Data:
         return [[shown(cell, digits) for cell in row] for row in self.rows]
 
     def _repr_html_(self) -> str:
-        """The table in a notebook."""
+        """The table as HTML, for notebooks."""
         return html_table(self.columns, self._shown(DIGITS))
 
     def frame(self) -> pl.DataFrame:
-        """The table as a data frame of polars, infinite numbers as such."""
+        """The table as a polars data frame, with infinite numbers as numbers."""
         import polars as pl
 
         cells = map(_numbers, self.cells)
@@ -137,7 +137,7 @@ class Data:
 
 
 def shown(cell: Cell, digits: int = DIGITS) -> str:
-    """A cell as people read it: numbers of so many significant digits, nothing where nothing is known."""
+    """A cell as text for users: numbers rounded to `digits` significant digits, and empty if unknown."""
     if isinstance(cell, float):
         return f"{cell:.{digits}g}"
     return "" if cell is None else {"inf": "∞", "-inf": "-∞"}.get(str(cell), str(cell))
@@ -148,12 +148,12 @@ def _is_number(cell: Cell) -> bool:
 
 
 def _markdown_text(text: str) -> str:
-    """Plain text that Markdown does not take for markup, on one line."""
+    """Plain text on one line, escaped for Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", " ".join(text.split()))
 
 
 def _numbers(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """The cells of a column; infinity, which stands as text among numbers, as a number."""
+    """The cells of a column, with infinity, which is text among numbers, converted to a number."""
     if {type(cell) for cell in cells if cell is not None and cell not in _INFINITE} <= {int, float}:
         return [None if cell is None else float(cell) if cell in _INFINITE else cell for cell in cells]
     return cells

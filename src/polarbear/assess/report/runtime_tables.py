@@ -17,7 +17,7 @@ _FINAL = 1e-8
 _INDICATOR_TARGETS = (1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _INDICATOR_FINAL = 1e-5
 _INDICATOR_INSTANCES = tuple(map(str, range(1, 11)))
-"""Instances of bbob-biobj that count in COCO's tables: those of best-2016."""
+"""Instances of bbob-biobj that count in COCO's tables, which are those of best-2016."""
 
 
 def runtime_tables(
@@ -27,20 +27,20 @@ def runtime_tables(
     *,
     bootstraps: int = 1000,
 ) -> list[RuntimeTable]:
-    """The tables of Hansen et al. (2022, table I).
+    """The tables of expected runtimes of Hansen et al. (2022, table I).
 
-    For two objectives they are as COCO's: with other targets, and of bbob-biobj the instances 1 to 10 alone, which the
-    reference best-2016 was made from; see `left_out`.
+    For two objectives they follow COCO: with other targets, and for bbob-biobj only with instances 1 to 10, from which
+    the reference best-2016 was made; see `left_out`.
 
     Args:
-        subject: The runs; their optima have to be known, or its targets absolute.
-        targets: Target precisions; default 10, 1, 0.1, 0.01, 1e-3, 1e-5, 1e-7, for two objectives 1, 0.1, 0.01, 1e-3,
-            1e-4, 1e-5, and absolute ones those of the subject.
-        references: By function and dimension, the reference whose expected runtimes the others are divided by.
-        bootstraps: How many runtimes to simulate for dispersions, which `table_rows` does not have; 0 for none.
+        subject: The runs; their optima must be known, or the targets absolute.
+        targets: Target precisions; by default 10, 1, 0.1, 0.01, 1e-3, 1e-5, 1e-7, or for two objectives 1, 0.1, 0.01,
+            1e-3, 1e-4, 1e-5, or the subject's if these are absolute.
+        references: The reference whose expected runtimes the others are divided by, by function and dimension.
+        bootstraps: Number of runtimes to simulate for dispersions, which `table_rows` omits; 0 for none.
 
     Raises:
-        ValueError: If optima are not known and targets not absolute, or a target is not finite.
+        ValueError: If optima are unknown and targets not absolute, or a target is not finite.
     """
     if not (subject.knows_optima or subject.absolute):
         raise ValueError(
@@ -67,7 +67,7 @@ def runtime_tables(
 def divide_tables(
     tables: Iterable[RuntimeTable], references: Mapping[tuple[str, int], Reference]
 ) -> list[RuntimeTable]:
-    """Undivided tables with what they show divided by references, by function and dimension."""
+    """Divide the values shown in undivided `tables` by `references`, given by function and dimension."""
     return [
         divide_table(
             table,
@@ -78,7 +78,7 @@ def divide_tables(
 
 
 def left_out(subject: Subject) -> str:
-    """The runs that COCO's tables, and therefore these, leave out, in words; empty if there are none."""
+    """A sentence on the runs that COCO's tables, and therefore these, leave out; empty if there are none."""
     runs, counted = len(subject.runs), sum(len(trials.runs) for trials in _counted(subject.cells))
     if runs == counted:
         return ""
@@ -89,14 +89,14 @@ def left_out(subject: Subject) -> str:
 
 
 def _usual(cell: Cell) -> tuple[FloatArray | Sequence[float], float]:
-    """The targets of a table, and the one whose successes are counted."""
+    """The default targets of a table, and the target whose successes are counted."""
     if cell.absolute and cell.targets is not None:
         return cell.targets, float(cell.targets[-1])
     return (_INDICATOR_TARGETS, _INDICATOR_FINAL) if cell.biobjective else (_TARGETS, _FINAL)
 
 
 def _counted(cells: Iterable[Cell]) -> list[Trials]:
-    """The trials without the runs that do not count; those without any run left are dropped."""
+    """The trials without the runs that do not count; trials without any run left are dropped."""
     counted: list[Trials] = []
     for trials in (trials for cell in cells for trials in cell.trials.values()):
         runs = tuple(

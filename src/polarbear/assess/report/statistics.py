@@ -1,4 +1,4 @@
-"""The numbers of an assessment, as tables to show and to download."""
+"""The statistics of an assessment, as tables to show and to download."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from polarbear.records import FloatArray
 _BUDGETS = 25
 _RESTARTS = 100
 TIE = 1e-12
-"""Areas that differ by no more are equal."""
+"""Largest difference of equal areas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an algorithm fares in one dimension, over all functions.
+    """The results of an algorithm in one dimension, over all functions.
 
     Attributes:
         dimension: Number of variables.
-        algorithm: Its name.
-        functions: On how many functions it ran.
-        runs: How many runs it made.
-        solved: Share of the function-target pairs that it solves, restarts simulated.
+        algorithm: The algorithm's name.
+        functions: Number of functions it ran on.
+        runs: Number of its runs.
+        solved: Share of the function-target pairs that it solves, with simulated restarts.
         runtime: Geometric mean of the runtimes to the pairs solved, divided by the dimension.
         aocc: Mean area over the convergence curve, from 0 to 1, larger is better.
-        first: On how many functions no algorithm has a larger mean area.
+        first: Number of functions on which no algorithm has a larger mean area.
     """
 
     dimension: int
@@ -63,8 +63,8 @@ class Assessment:
 
     Args:
         subject: The runs.
-        restarts: How many restarts to simulate for each target that some runs missed; 0 for none. For two objectives
-            none are simulated, as COCO does: a restarted run keeps its archive, and so its indicator.
+        restarts: Number of runtimes to simulate for each target that some runs missed; 0 for none. As in COCO, none are
+            simulated for two objectives: a restarted run keeps its archive, and so its indicator.
     """
 
     def __init__(self, subject: Subject, restarts: int = _RESTARTS) -> None:
@@ -73,7 +73,7 @@ class Assessment:
 
     @cached_property
     def hits(self) -> dict[tuple[Cell, str], FloatArray]:
-        """(runs, targets) runtimes of each run to every target, inf where missed, by cell and algorithm."""
+        """(runs, targets) runtimes, inf where a target was missed, by cell and algorithm."""
         return {(cell, name): cell.runtimes(name) for cell, name, _ in self._each()}
 
     @cached_property
@@ -96,7 +96,7 @@ class Assessment:
 
     @cached_property
     def distributions(self) -> dict[tuple[Cell, str], RuntimeDistribution]:
-        """Runtime distributions over all targets, by cell and algorithm; without chance."""
+        """Derandomized runtime distributions over all targets, by cell and algorithm."""
         return {
             (cell, name): runtime_distribution(
                 self.hits[cell, name],
@@ -111,7 +111,7 @@ class Assessment:
     def areas(self) -> dict[tuple[Cell, str], FloatArray]:
         """(runs,) areas over the convergence curves, by cell and algorithm.
 
-        On a log scale of evaluations, up to the longest run of the cell; a shorter run keeps its best value.
+        They are on a log scale of evaluations, up to the longest run of the cell; a shorter run keeps its best value.
         """
         return {
             (cell, name): aocc(
@@ -121,11 +121,11 @@ class Assessment:
         }
 
     def area(self, cell: Cell, name: str) -> float:
-        """Mean area of an algorithm over the instances of a cell, each counting alike however often it was run."""
+        """Mean area of an algorithm over the instances of a cell, all weighted equally however often they were run."""
         return float(np.average(self.areas[cell, name], weights=cell.trials[name].weights))
 
     def pooled(self, cells: Sequence[Cell]) -> dict[str, RuntimeDistribution]:
-        """Runtime distributions over several cells, by algorithm, for those that ran on every one."""
+        """Runtime distributions over several cells, by algorithm, for algorithms that ran on all of them."""
         return {
             name: pool([self.distributions[cell, name] for cell in cells])
             for name in self.subject.algorithms
@@ -133,9 +133,9 @@ class Assessment:
         }
 
     def best_of_all(self, cells: Sequence[Cell]) -> RuntimeDistribution:
-        """The runtime distribution of the best portfolio: for each target the algorithm with the smallest ERT.
+        """The runtime distribution of the best portfolio: the algorithm with the smallest ERT for each target.
 
-        As best 2009 in Hansen et al. (2022, figures 3 and 4), but of the algorithms assessed.
+        It corresponds to best 2009 in Hansen et al. (2022, figures 3 and 4), but for the algorithms assessed.
         """
         return pool([self._best[cell] for cell in cells])
 
@@ -162,7 +162,7 @@ class Assessment:
 
     @cached_property
     def stopped_early(self) -> int:
-        """How many runs were cut short, short of the hardest target, before half of the longest run of their cell."""
+        """Number of runs cut short before the hardest target and before half of the longest run of their cell."""
         return sum(
             run.outcome.cut_short and run.outcome.evaluations < cell.longest / 2 and bool(np.isinf(hits[-1]))
             for cell, name, trials in self._each()
@@ -176,7 +176,7 @@ class Assessment:
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
-        """Every algorithm in every dimension; of each first those that ran on most functions, and of these the best."""
+        """All algorithms in each dimension, sorted by number of functions run on, then by area, the best first."""
         standings: list[Standing] = []
         for dimension in self.subject.dimensions:
             cells = self.subject.within(dimension)
@@ -186,7 +186,7 @@ class Assessment:
         return tuple(standings)
 
     def ranked(self, dimension: int) -> list[str]:
-        """The algorithms of one dimension in the order of their standings, which takes less than these."""
+        """The algorithms of one dimension in the order of their standings, which is cheaper than computing these."""
         cells = self.subject.within(dimension)
         own = {name: [cell for cell in cells if name in cell.trials] for name in self.subject.algorithms}
         area = {name: np.mean([self.area(cell, name) for cell in ran]) for name, ran in own.items() if ran}
@@ -218,7 +218,7 @@ class Assessment:
 
     @cached_property
     def data(self) -> tuple[Data, ...]:
-        """All tables to download; failures if there are any."""
+        """All tables for download, including failures if there are any."""
         tables = self.standing_data, self.runtime_data, self.value_data, self.area_data
         return (*tables, self.failure_data) if self.failures else tables
 
@@ -234,7 +234,7 @@ class Assessment:
 
     @cached_property
     def runtime_data(self) -> Data:
-        """Per cell, algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10, quantiles."""
+        """Successes, ERT, mean, median, standard deviation, PAR-10 and quantiles per cell, algorithm and target."""
         columns = (
             *("suite", "function", "dimension", "algorithm", "target", "runs", "successes"),
             *("ert", "mean", "median", "standard_deviation", "par10", "success_rate", "q25", "q75"),
@@ -252,7 +252,7 @@ class Assessment:
 
     @cached_property
     def value_data(self) -> Data:
-        """Per cell, algorithm and budget: mean, median and quantiles of values; a run keeps the one it ended with."""
+        """Mean, median and quantiles of values per cell, algorithm and budget; a run keeps its final value."""
         columns = ("suite", "function", "dimension", "algorithm", "budget", "runs", "mean", "median", "q25", "q75")
         return Data.of("values", columns, self._value_rows())
 
@@ -265,7 +265,7 @@ class Assessment:
 
     @cached_property
     def area_data(self) -> Data:
-        """Per run: the area over its convergence curve."""
+        """The area over the convergence curve of each run."""
         columns = ("suite", "function", "dimension", "algorithm", "instance", "seed", "aocc")
         return Data.of(
             "aocc",

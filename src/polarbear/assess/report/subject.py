@@ -1,4 +1,4 @@
-"""What is assessed: runs by problem and algorithm, with their targets and bounds; and which of them failed."""
+"""The subject of an assessment: runs by problem and algorithm, with targets and bounds; and failed runs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from polarbear.records import FloatArray, Outcome, Run, log_times
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
 _PRECISIONS = Bounds(1e-8, 1e2, log=True)
 _INDICATOR_PRECISIONS = Bounds(1e-5, 1e1, log=True)
-"""Of the indicator of two objectives; below the lower end runs beat what was known."""
+"""Bounds of the indicator of two objectives; below the lower end runs beat the best known approximation."""
 _NOTHING_FOUND = 0.0, 0.0
-"""Best and first value where no run has a finite one: whatever they are, no run attains them."""
+"""Best and first value if no run has a finite one; they are arbitrary, as no run attains them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class Cell:
     """All runs on one function in one dimension.
 
     Attributes:
-        suite: The suite, empty if not known.
+        suite: The suite; empty if unknown.
         function: The function's number or name.
-        dimension: Number of variables, 0 if not known.
+        dimension: Number of variables; 0 if unknown.
         trials: The runs of each algorithm.
-        targets: (targets,) precisions, or values if `absolute`, easiest first; or, where optima are not known, None:
-            then targets lie between the first and the best value on each instance.
-        absolute: Whether targets are objective values. Optima are passed over then.
+        targets: (targets,) precisions, or values if `absolute`, easiest first; None if optima are unknown, in which
+            case targets lie between the first and the best value on each instance.
+        absolute: Whether targets are objective values, so that optima are ignored.
     """
 
     suite: str
@@ -65,39 +65,39 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The function, such as ``"f3"`` or ``"sphere"``."""
+        """The function's label, such as ``"f3"`` or ``"sphere"``."""
         return function_label(self.function)
 
     @property
     def name(self) -> str:
-        """Such as ``"bbob f3 in 5-D"``."""
+        """The cell's name, such as ``"bbob f3 in 5-D"``."""
         dimension = f" in {self.dimension}-D" if self.dimension else ""
         return f"{self.suite} {self.label}{dimension}".strip()
 
     @property
     def title(self) -> str:
-        """As `name`, with the function's own name: ``"bbob f3 Rastrigin separable in 5-D"``."""
+        """The `name` with the function's own name, such as ``"bbob f3 Rastrigin separable in 5-D"``."""
         suffix = f" in {self.dimension}-D" if self.dimension else ""
         return f"{self.suite} {function_name(self.suite, self.function)}{suffix}".strip()
 
     @property
     def shown(self) -> str:
-        """As `label`, unless `polarbear.assess.functions.functions_shown_as` has given the function another name."""
+        """The function's name given by `polarbear.assess.functions.functions_shown_as`, or else its `label`."""
         return shown_function(self.suite, self.function) or self.label
 
     @property
     def group(self) -> str:
-        """The group of BBOB's functions that it belongs to; empty if to none."""
+        """The group of BBOB functions that the function belongs to; empty if none."""
         return function_group(self.suite, self.function)
 
     @property
     def precisions(self) -> Bounds:
-        """Between which precisions attainment is measured."""
+        """Bounds of the precisions between which attainment is measured."""
         return _INDICATOR_PRECISIONS if self.biobjective else _PRECISIONS
 
     @property
     def unit(self) -> int:
-        """What runtimes are divided by: the dimension, or 1 if it is not known."""
+        """The divisor of runtimes: the dimension, or 1 if unknown."""
         return max(1, self.dimension)
 
     def runtimes(self, algorithm: str) -> FloatArray:
@@ -109,7 +109,7 @@ class Cell:
         return trials.runtimes(data_profile_targets(first, best, _EXPONENTS.tolist()), absolute=True)
 
     def curves(self, algorithm: str) -> tuple[StepFunction, ...]:
-        """The algorithm's best-so-far curves, of precisions where optima are known; a run keeps its best for ever."""
+        """The algorithm's best-so-far curves, of precisions if optima are known; a run keeps its best value forever."""
         if algorithm not in self._curves:
             runs = self.trials[algorithm].runs
             self._curves[algorithm] = step_functions(runs, precision=self.knows_optima, carry=True)
@@ -117,32 +117,32 @@ class Cell:
 
     @cached_property
     def _curves(self) -> dict[str, tuple[StepFunction, ...]]:
-        """Those that were asked for, by algorithm."""
+        """The curves computed so far, by algorithm."""
         return {}
 
     def value_bounds(self, algorithm: str) -> Bounds | list[Bounds]:
-        """Between which values attainment is measured: one for all runs of the algorithm, or one for each."""
+        """Bounds of the values between which attainment is measured: for all runs of the algorithm, or for each run."""
         if self.knows_optima:
             return self.precisions
         return [Bounds(best, max(first, np.nextafter(best, np.inf))) for best, first in self._best_and_first(algorithm)]
 
     @cached_property
     def longest(self) -> float:
-        """Evaluations of the longest run of all, at least 2."""
+        """Number of evaluations of the longest run of all, at least 2."""
         return max(2.0, *(float(trials.evaluations.max()) for trials in self.trials.values()))
 
     def budgets(self, count: int) -> FloatArray:
-        """(at most count,) evaluations from the first to the end of the longest run, evenly spaced on a log scale."""
+        """At most `count` numbers of evaluations from 1 to the longest run, evenly spaced on a log scale."""
         return log_times(1, self.longest, count)
 
     def _best_and_first(self, algorithm: str) -> list[tuple[float, float]]:
-        """For each run the best and the worst first finite value of all algorithms on its instance."""
+        """The best and the worst first finite value of all algorithms on the instance of each run."""
         extremes = self._extremes
         return [extremes.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
 
     @cached_property
     def _extremes(self) -> dict[str, tuple[float, float]]:
-        """For each instance the best and the worst first finite value of all algorithms."""
+        """The best and the worst first finite value of all algorithms, by instance."""
         extremes: dict[str, tuple[float, float]] = {}
         for run in (run for trials in self.trials.values() for run in trials.runs):
             finite = run.trajectory.values[np.isfinite(run.trajectory.values)]
@@ -157,10 +157,10 @@ class Subject:
     """Runs to assess.
 
     Attributes:
-        algorithms: Names, sorted.
-        cells: One per function and dimension.
-        lost: Chosen runs that were killed or timed out before anything was recorded, and take no part. An algorithm
-            all of whose runs were lost occurs only here.
+        algorithms: The algorithms' names, sorted.
+        cells: One cell per function and dimension.
+        lost: Chosen runs that were killed or timed out before anything was recorded, and are left out. An algorithm all
+            of whose runs were lost occurs only here.
     """
 
     algorithms: tuple[str, ...]
@@ -169,7 +169,7 @@ class Subject:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """All runs that take part."""
+        """All runs except the lost ones."""
         return tuple(run for cell in self.cells for trials in cell.trials.values() for run in trials.runs)
 
     @property
@@ -211,17 +211,17 @@ def subject_of(
     Args:
         runs: The runs.
         algorithms: Names of the algorithms to choose; all if empty.
-        functions: As `algorithms`, numbers or names.
-        dimensions: As `algorithms`.
-        targets: Target precisions; default 51 from 100 to 1e-8, for two objectives the 68 of COCO. They need known
-            optima.
-        absolute: In place of `targets`: objective values, whether or not optima are known. Values are minimized; those
-            of a maximized problem count with their signs flipped.
+        functions: Numbers or names of the functions to choose; all if empty.
+        dimensions: Dimensions to choose; all if empty.
+        targets: Target precisions, which need known optima; by default 51 from 100 to 1e-8, or COCO's 68 for two
+            objectives.
+        absolute: Objective values to use as targets in place of `targets`, whether or not optima are known. Values are
+            minimized; those of a maximized problem count with their signs flipped.
 
     Raises:
-        ValueError: If nothing is left, both kinds of targets are given, a wanted algorithm, function or dimension does
-            not occur or all its runs were lost, or target precisions are given for runs whose optimum is not known.
-        TypeError: If `runs` is the path of runs.
+        ValueError: If no runs are left, both kinds of targets are given, a chosen algorithm, function or dimension does
+            not occur or all its runs were lost, or target precisions are given for runs with unknown optima.
+        TypeError: If `runs` is a path.
     """
     if isinstance(runs, str | PathLike):
         raise TypeError(f"runs is {str(runs)!r}; read them, polarbear.store.read({str(runs)!r})")
@@ -287,7 +287,7 @@ def _gone(count: int) -> str:
 
 
 def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) -> FloatArray | None:
-    """Targets for all runs alike, so that functions can be pooled; None if an optimum is unknown."""
+    """The same targets for all runs, so that functions can be pooled; None if an optimum is unknown."""
     _finite(wanted)
     unknown = next((run.key for run in runs if run.optimum is None), None)
     if unknown is None:
@@ -302,7 +302,7 @@ def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) ->
 
 
 def check_precisions(targets: Sequence[float], *, biobjective: bool) -> None:
-    """ValueError unless all are finite, and above 0 where the best value is known and not the best of a reference."""
+    """Raise a ValueError unless all targets are finite and, if optima are exact and not a reference's, above 0."""
     if not np.isfinite(targets).all() or not (biobjective or (np.asarray(targets) > 0).all()):
         listed = ", ".join(f"{target:g}" for target in targets)
         what = f"target is {listed}; it is" if len(targets) == 1 else f"targets are {listed}; each is"
@@ -316,7 +316,7 @@ def _finite(targets: Sequence[float]) -> Sequence[float]:
 
 
 _LONGEST = 120
-"""Characters of a message in a sentence."""
+"""Maximum number of characters of a message quoted in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,14 +324,14 @@ class FailedRuns:
     """The failed runs of an algorithm.
 
     Attributes:
-        algorithm: Whose runs.
-        runs: How many runs were chosen, including those left out.
-        failed: How many of them failed, timed out or were killed.
-        left_out: How many of these left nothing behind (killed or timed out before anything was recorded). They are
-            left out; the others count as runs that stopped where they stopped.
+        algorithm: The algorithm's name.
+        runs: Number of runs chosen, including those left out.
+        failed: Number of runs that failed, timed out or were killed.
+        left_out: Number of failed runs that are left out because they were killed or timed out before anything was
+            recorded. The others count as runs that stopped where they failed.
         reason: The most common reason: failed, timed out or killed.
         message: The first message that came with it.
-        alike: How many of them failed so: for this reason, with an exception of the same type or the same message.
+        alike: Number of runs that failed for this reason with an exception of the same type or the same message.
     """
 
     algorithm: str

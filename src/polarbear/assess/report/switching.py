@@ -1,4 +1,4 @@
-"""What switching between algorithms would gain on every problem of an assessment."""
+"""The gain from switching between algorithms on every problem of an assessment."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from polarbear.assess.report.subject import Cell
 from polarbear.quantities import plural
 
 _CAP = 3.0
-"""Of I1 and I2, and what they are where an algorithm never reaches the final target."""
+"""Upper limit of I1 and I2, and their value if an algorithm never reaches the final target."""
 _MOST_MISSING = 5
-"""Functions on which it does not, from which on their medians are not told."""
+"""Number of functions on which the final target is never reached from which medians of I1 and I2 are omitted."""
 _ROLES = ("first", "second")
 
 
 def switching(
     assessment: Assessment, *, switches: int = 1, held_out: bool = True, seed: int = 0
 ) -> dict[Cell, DynamicVirtualBest]:
-    """The best policy with switches on every problem whose hardest target some run of two or more algorithms reached.
+    """The best policy with switches on every problem with at least two algorithms whose hardest target was reached.
 
     Args:
         assessment: The runs with their statistics.
-        switches: At most so many on one problem.
-        held_out: Whether to value policies on runs that did not choose them.
-        seed: Of the halves of the runs.
+        switches: Maximum number of switches on one problem.
+        held_out: Whether to evaluate policies on runs that did not choose them.
+        seed: Seed of the random splits of the runs.
 
     Raises:
         ValueError: If there is no such problem.
@@ -64,11 +64,11 @@ def adaptive(assessment: Assessment, *, count: int = 10, seed: int = 0) -> dict[
 
     Args:
         assessment: The runs with their statistics.
-        count: So many pairs at most on one problem.
-        seed: Of the posteriors' draws.
+        count: Maximum number of pairs on one problem.
+        seed: Seed of the posterior draws.
 
     Raises:
-        ValueError: If there are no pairs on any problem, or one run of each algorithm.
+        ValueError: If there are no pairs on any problem, or only one run of each algorithm.
     """
     rng = np.random.default_rng(seed)
     found = {
@@ -95,7 +95,7 @@ def adaptive(assessment: Assessment, *, count: int = 10, seed: int = 0) -> dict[
 
 
 def switching_data(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
-    """A row per problem: who is best alone, the best policy, its speed-up as promised and on runs held out."""
+    """A row per problem: the best single algorithm, the best policy, its promised and its held-out speed-up."""
     columns = (
         *("suite", "function", "dimension", "best_alone", "ert_alone", "best_policy", "ert", "speed_up"),
         *("promised", "held_out", "probability"),
@@ -114,12 +114,12 @@ def switching_data(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
 
 
 def switching_roles(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
-    """A row per dimension and algorithm: how good it is to begin with, to end with, and in all.
+    """A row per dimension and algorithm: how good it is to begin with, to end with, and overall.
 
     ``first`` and ``second`` are medians over functions of I1 and I2 (Vermetten 2025, section 5.1, whose code caps them
-    at 3, and takes 3 where an algorithm never reaches the final target): 1, if the best policies begin, or end, with
-    it. They are None for one that does so on 5 functions or more. ``contribution`` is the mean of Shapley values, 0
-    where it never reaches the target; None if there are too many algorithms on some function.
+    at 3, and takes 3 where an algorithm never reaches the final target): 1 if the best policies begin, or end, with the
+    algorithm. They are None if it never reaches the final target on 5 functions or more. ``contribution`` is the mean
+    of Shapley values, 0 where it never reaches the target; None if there are too many algorithms on some function.
     """
     by_dimension: dict[tuple[str, int], list[tuple[Cell, DynamicVirtualBest]]] = {}
     for cell, best in found.items():
@@ -142,7 +142,7 @@ def _median_role(ratios: list[float], missing: int) -> float:
 
 
 def switching_in_words(found: Mapping[Cell, DynamicVirtualBest]) -> str:
-    """What switching promises over all problems, and what of it is left on other runs."""
+    """Sentences on the speed-up that switching promises over all problems, and how much of it remains on other runs."""
     promised = np.median([best.speed_up for best in found.values()])
     said = f"On the runs that chose it, the best policy is {promised:.2f} times as fast as the best single algorithm"
     said = f"{said} (median of {plural(len(found), 'problem')})."

@@ -1,4 +1,4 @@
-"""Tables of statistics and of samples at any targets and budgets, as IOHanalyzer offers them to download.
+"""Tables of statistics and samples at arbitrary targets and budgets, like those that IOHanalyzer offers for download.
 
 IOHprofiler thesis, section 3.1.2, tables 3.1 and 3.2: "Data Summary" and "Multi-Function Statistics".
 """
@@ -18,7 +18,7 @@ from polarbear.assess.report.subject import Cell, Subject
 from polarbear.records import FloatArray
 
 LEVELS = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98)
-"""Of the quantiles in tables of statistics."""
+"""Levels of the quantiles in tables of statistics."""
 _WHERE = ("suite", "function", "dimension", "algorithm")
 
 
@@ -29,13 +29,13 @@ def runtime_statistics(
 
     Args:
         subject: The runs.
-        targets: (targets,) the same on every function; default ten between the extremes of the values on each, evenly
+        targets: (targets,) targets for all functions; by default ten between the extremes of the values on each, evenly
             spaced (`even_grid`).
-        levels: Of the quantiles.
+        levels: Levels of the quantiles.
         penalty: The factor c of PAR-c.
 
     Raises:
-        ValueError: As `polarbear.assess.summarize`.
+        ValueError: For the same reasons as `polarbear.assess.summarize`.
     """
     return Data.of(
         "runtime-statistics",
@@ -60,15 +60,15 @@ def runtime_statistics(
 def value_statistics(subject: Subject, budgets: ArrayLike | None = None, *, levels: Sequence[float] = LEVELS) -> Data:
     """Statistics of the best values at budgets: mean, geometric mean, standard deviation and quantiles.
 
-    A run keeps the value it ended with.
+    A run keeps its final value.
 
     Args:
         subject: The runs.
-        budgets: (budgets,) evaluations, the same on every function; default ten up to the longest run on each.
-        levels: Of the quantiles.
+        budgets: (budgets,) numbers of evaluations for all functions; by default ten up to the longest run on each.
+        levels: Levels of the quantiles.
 
     Raises:
-        ValueError: As `polarbear.assess.summarize_values`.
+        ValueError: For the same reasons as `polarbear.assess.summarize_values`.
     """
     columns = ("budget", "runs", "mean", "geometric_mean", "standard_deviation", "median")
     return Data.of(
@@ -94,7 +94,7 @@ def runtime_samples(subject: Subject, targets: ArrayLike | None = None, *, wide:
     Args:
         subject: The runs.
         targets: As in `runtime_statistics`.
-        wide: A column for each run, rather than a row.
+        wide: Whether runs have columns rather than rows.
     """
     return _samples(
         "runtime-samples", "target", ((*each, *_hits(*each[:2], targets)) for each in _cells(subject)), wide=wide
@@ -116,17 +116,17 @@ def parameter_samples(
     targets: ArrayLike | None = None,
     wide: bool = False,
 ) -> Data:
-    """A logged parameter of every run at budgets, or, if they are given, when it reached targets.
+    """A logged parameter of every run at budgets or, if `targets` are given, when it reached these.
 
     Args:
         subject: The runs, all of which logged the parameter.
-        parameter: Its name.
+        parameter: Name of the parameter.
         budgets: As in `value_statistics`.
-        targets: (targets,) in place of budgets.
-        wide: A column for each run, rather than a row.
+        targets: (targets,) targets to use in place of budgets.
+        wide: Whether runs have columns rather than rows.
 
     Raises:
-        ValueError: If a run never logged it, or both budgets and targets are given.
+        ValueError: If a run never logged the parameter, or both budgets and targets are given.
     """
     return _samples(f"{parameter}-samples", *_parameter(subject, parameter, budgets, targets), wide=wide)
 
@@ -173,14 +173,14 @@ def _quantile(level: float) -> str:
 
 
 def _hits(cell: Cell, name: str, targets: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Targets and runtimes to them: precisions where optima are known, else values."""
+    """Targets and the runtimes to them: precisions if optima are known, else values."""
     trials, absolute = cell.trials[name], not cell.knows_optima
     at = _grid(cell) if targets is None else np.atleast_1d(floats(targets))
     return at, trials.runtimes(at, absolute=absolute)
 
 
 def _grid(cell: Cell) -> FloatArray:
-    """Targets between the extremes of what the runs of the cell found, from easy to hard."""
+    """Targets between the extremes of the values found by the cell's runs, from easy to hard."""
     values = [curve.y for name in cell.trials for curve in cell.curves(name)]
     reached = np.concatenate([np.empty(0), *values])
     positive = reached[reached > 0] if cell.knows_optima else reached
@@ -195,7 +195,7 @@ def _values(cell: Cell, name: str, budgets: ArrayLike | None) -> tuple[FloatArra
 def _parameter(
     subject: Subject, parameter: str, budgets: ArrayLike | None, targets: ArrayLike | None
 ) -> tuple[str, Iterator[_Sample]]:
-    """Whether it is read at a "target" or a "budget", and the parameter of every algorithm in every cell."""
+    """Whether it is read at a "budget" or a "target", and the parameter of every algorithm in every cell."""
     if budgets is not None and targets is not None:
         raise ValueError("both budgets and targets are given; a parameter is read at one of them")
 

@@ -1,6 +1,6 @@
-"""Targets of every function by itself: as a table to edit, and from budgets.
+"""Separate targets for each function: as a table to edit, and from budgets.
 
-The mapping V of Wang's and Vermetten's equation 2.19 (IOHprofiler thesis, section 2.4).
+They are the mapping V of Wang's and Vermetten's equation 2.19 (IOHprofiler thesis, section 2.4).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def targets_of(subject: Subject) -> dict[Where, FloatArray]:
     """The targets of every function in every dimension, easiest first.
 
     Raises:
-        ValueError: If targets are relative to each instance, because optima are not known.
+        ValueError: If targets are relative to each instance, because optima are unknown.
     """
     table: dict[Where, FloatArray] = {}
     for cell in subject.cells:
@@ -43,12 +43,12 @@ def targets_of(subject: Subject) -> dict[Where, FloatArray]:
 def suggest_targets(
     subject: Subject, kind: Literal["log", "linear", "bbob"] = "log", count: int = 10
 ) -> dict[Where, FloatArray]:
-    """Targets for every function between the extremes that its runs reached, or COCO's 51.
+    """Targets for every function between the extremes reached by its runs, or COCO's 51 targets.
 
     Args:
-        subject: The runs, whose optima are known unless targets are absolute.
+        subject: The runs, whose optima must be known unless targets are absolute.
         kind: "log" or "linear" spacing, or "bbob" for 100 to 1e-8 whatever was reached.
-        count: How many, without "bbob".
+        count: Number of targets, except with "bbob".
 
     Raises:
         ValueError: If a function has no finite value, or "log" no positive one.
@@ -59,16 +59,17 @@ def suggest_targets(
 def budget_based_targets(
     reference: Assessment, budgets: Sequence[float] = EXPENSIVE_BUDGETS, *, distinct: bool = False
 ) -> dict[Where, FloatArray]:
-    """Targets of every function from budgets: the easiest that no reference algorithm reaches within each.
+    """Targets of every function from budgets: the easiest target that no reference algorithm reaches within each.
 
     Args:
-        reference: Runs of the reference algorithms, with the targets from which to choose (Hansen et al. 2022, section
-            III-F, item 4; there the algorithms of BBOB-2009 and 51 targets).
-        budgets: In evaluations per variable, increasing.
+        reference: Runs of the reference algorithms, with the targets to choose from (Hansen et al. 2022, section III-F,
+            item 4; there the algorithms of BBOB-2009 and 51 targets).
+        budgets: Increasing budgets, in evaluations per variable.
         distinct: Whether no target may be chosen twice on a function.
 
     Raises:
-        ValueError: If targets are relative to each instance, or as `polarbear.assess.budget_targets`.
+        ValueError: If targets are relative to each instance, or for the same reasons as
+            `polarbear.assess.budget_targets`.
     """
     table = targets_of(reference.subject)
     chosen: dict[Where, FloatArray] = {}
@@ -80,16 +81,16 @@ def budget_based_targets(
 
 
 def with_targets(subject: Subject, table: Mapping[Where, Sequence[float] | FloatArray]) -> Subject:
-    """The same runs with targets of every function by itself.
+    """The same runs with separate targets for each function.
 
-    A target may occur more than once, as budget-based targets do, and counts as often.
+    A target that occurs more than once, as budget-based targets may, counts as often as it occurs.
 
     Args:
         subject: The runs.
-        table: (targets,) of every function in every dimension that the subject has; others are passed over.
+        table: (targets,) targets for every function and dimension of the subject; others are ignored.
 
     Raises:
-        ValueError: If a function has no targets, or some are not finite; or if optima are not known.
+        ValueError: If a function has no targets, or some are not finite; or if optima are unknown.
     """
     targets_of(subject)
     missing = [cell.name for cell in subject.cells if not len(table.get(_where(cell), ()))]
@@ -105,7 +106,7 @@ def with_targets(subject: Subject, table: Mapping[Where, Sequence[float] | Float
 
 
 def target_data(table: Mapping[Where, Sequence[float] | FloatArray]) -> Data:
-    """The targets as a table, a row each; `.csv()` is what `read_targets` reads."""
+    """The targets as a table with a row for each; `read_targets` reads its `.csv()`."""
     return Data.of("targets", _COLUMNS, ([*where, target] for where, targets in table.items() for target in targets))
 
 
@@ -113,7 +114,7 @@ def read_targets(path: str | Path) -> dict[Where, FloatArray]:
     """Targets of every function from a CSV file with columns suite, function, dimension and target.
 
     Raises:
-        ValueError: If a column is missing or a cell is no number; the message names the line.
+        ValueError: If a column is missing or a cell is not a number; the message names the line.
         OSError: If the file cannot be read.
     """
     table: dict[Where, list[float]] = {}

@@ -1,1 +1,1 @@
-"""The models: what is believed about ratings over time before any ranking."""
+"""The models: priors of the ratings over time, and the computation of their posteriors."""

@@ -34,7 +34,7 @@ _ALPHA = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchicalChains:
-    """Draws of C chains.
+    """Draws from C chains.
 
     Attributes:
         log_theta: (T, n, steps, C) log-ratings.

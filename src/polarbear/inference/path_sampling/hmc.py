@@ -24,7 +24,7 @@ _LENGTHS, _LENGTHS_ON_REQUEST = 5, 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainDraws:
-    """Draws of C chains.
+    """Draws from C chains.
 
     Attributes:
         theta: (T, n, steps, C) ratings.

@@ -35,7 +35,7 @@ _SEEDS = 1 << 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chains:
-    """Draws of the chains.
+    """Draws from the chains.
 
     Attributes:
         log_theta: (chains, samples, T, n) log-ratings.

@@ -1,1 +1,1 @@
-"""Draws at one timepoint: importance sampling and Gibbs sampling, and how far draws can be trusted."""
+"""Draws at one timepoint, by importance sampling and Gibbs sampling, and diagnostics of their reliability."""

@@ -11,7 +11,7 @@ with independent log-F distributed e_k comes close. The triangular B carries the
 mode, and the shapes of each e_k are read off the density along its axis, as Geweke (1989, section 4) does for his split
 distributions. How far e_j moves the other logits is given by its score, the derivative of its log-density: g_j is minus
 the score, which is e_j near the mode, and everywhere if e_j is normal. But the score is bounded where a tail is heavy:
-how hopeless exactly an algorithm is that lost every race says nothing about the others. As B is triangular, the density
+exactly how hopeless an algorithm that lost every race is says nothing about the others. As B is triangular, the density
 of y is that of e.
 """
 
