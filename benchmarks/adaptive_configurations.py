@@ -459,7 +459,9 @@ def main() -> None:
         results.append(studied(options.into, function, size, options.workers))
         print(f"f{function}: {time.monotonic() - began:.0f} s", flush=True)
     published = two_stage(options.published) if options.published else {}
-    draw(report(results, published), options.figures or options.into)
+    figures = options.figures or options.into
+    figures.mkdir(parents=True, exist_ok=True)
+    draw(report(results, published), figures)
 
 
 if __name__ == "__main__":

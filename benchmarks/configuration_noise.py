@@ -196,6 +196,7 @@ def main() -> None:
     parser.add_argument("--over-time", type=int, default=0, help="races over time; each takes a minute")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
+    options.figures.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     recorded = record(options.into, options.workers)
     losses = {

@@ -237,7 +237,9 @@ def main() -> None:
     told["cases"] = len(each.losses)
     (size.into / "summary.json").write_text(json.dumps(told, indent=1))
     print(json.dumps(told, indent=1))
-    draw(found, (size.figures or size.into) / "per-run-selection.png")
+    figures = size.figures or size.into
+    figures.mkdir(parents=True, exist_ok=True)
+    draw(found, figures / "per-run-selection.png")
 
 
 if __name__ == "__main__":

@@ -308,6 +308,7 @@ def main() -> None:
     (size.into / "summary.json").write_text(json.dumps(told, indent=1))
     print(json.dumps(told, indent=1))
     figures = size.figures or size.into
+    figures.mkdir(parents=True, exist_ok=True)
     draw_errors(found, figures)
     draw_reliability(found, figures)
     draw_gains(found, figures)
