@@ -14,10 +14,10 @@ from distributed import Client, LocalCluster, Security
 from typer.testing import CliRunner
 
 import polarbear as pb
-from polarbear import store
+from polarbear import machine, store
 from polarbear.cli.app import app
 from polarbear.descriptions import own_object, printable
-from polarbear.experiment import DaskExecutor, machine, run_tasks
+from polarbear.experiment import DaskExecutor, run_tasks
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store.atomic import write_atomically
 

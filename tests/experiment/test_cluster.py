@@ -20,7 +20,8 @@ import cloudpickle
 import pytest
 from distributed import Client, LocalCluster
 
-from polarbear.experiment import ClusterLost, DaskExecutor, Isolated, WorkerUnprepared, execute, machine, run_tasks
+from polarbear import machine
+from polarbear.experiment import ClusterLost, DaskExecutor, Isolated, WorkerUnprepared, execute, run_tasks
 from polarbear.experiment.cluster import Answer
 from polarbear.records import Reason
 from tests.experiment.misbehaving import die, hang_in_c, hang_in_python
