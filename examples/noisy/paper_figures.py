@@ -216,7 +216,7 @@ def diagnostics(runs: Iterable[pb.Run], table: pl.DataFrame, noisy: Sequence[int
             )
         over_time: list[Mark] = []
         for (name, side), color in zip(sides.items(), (BLUE, ORANGE), strict=True):
-            values = np.array([traces[key] for key in side.select(KEYS[:-1]).iter_rows()])
+            values = np.array([traces[key] for key in side.select(KEYS[:-1]).iter_rows() if key in traces])
             if len(values):
                 known = np.isfinite(values).any(axis=0)  # a pool takes a while to fill
                 x, (low, middle, high) = times[known], np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 
+from polarbear.cli.app import app
 from polarbear.cli.starting import after_fragile_calls
 from polarbear.experiment import WorkerPool
 
@@ -43,6 +45,18 @@ def test_a_signal_during_import_ends_a_command_with_a_sentence(tmp_path, library
     if process.returncode not in {-signal.SIGTERM, 2}:  # before the command has begun, as ever, or when it has ended
         assert process.returncode == 128 + number
         assert said in {"polarbear: interrupted\n", "polarbear: ended by SIGTERM\n"}
+
+
+def test_ctrl_c_while_arguments_are_read_is_told(monkeypatch, capsys):
+    """Typer itself would say nothing."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(typer.core.TyperGroup, "parse_args", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        app(["models"])
+    assert (ended.value.code, capsys.readouterr().err) == (130, "polarbear: interrupted\n")
 
 
 def test_ctrl_c_while_polars_calls_python_is_no_panic():

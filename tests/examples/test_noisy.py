@@ -344,7 +344,8 @@ def test_tables_and_figures_come_out_of_any_runs(numbers, figures, tmp_path, mon
             rows.append(row | {"probe": typical[function], "shape_distance": 0.2, "drift": 0.1, "scale_fit": 0.9})
     problems = [pb.problems.BBOBNoisyProblem(function, 1, 40) for function in figures.SHOWN]
     algorithms = read_plan(FOLDER / "paper.toml").algorithms
-    runs = _runs(problems, {name: algorithms[name] for name in figures.FOLLOWED}, (0,), 100)
+    watch = pb.experiment.Watch(per_decade=4, parameters=list(numbers.DIAGNOSTICS), recommendations=True)
+    runs = _runs(problems, {name: algorithms[name] for name in figures.FOLLOWED}, (0,), 100, watch)
     monkeypatch.setattr(paper, "frame", lambda runs: pl.DataFrame(rows))
     monkeypatch.setattr(paper.pb.store, "read", lambda study: runs)
     paper.main("made up", tmp_path)
@@ -353,5 +354,8 @@ def test_tables_and_figures_come_out_of_any_runs(numbers, figures, tmp_path, mon
     assert "| recommended, 500 d | 0.9" in printed  # the area under the curve; less than 1 for the steps of 107
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"noisy-{name}.png"
-        for name in ("advantage", "clusters", "depth", "progress", "ranks", "robustness", "thresholds")
+        for name in (
+            *("advantage", "clusters", "depth", "diagnostics", "probe"),
+            *("progress", "ranks", "robustness", "thresholds"),
+        )
     ]

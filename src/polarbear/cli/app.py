@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Generator
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from traceback import format_exception
 from types import TracebackType
 from typing import Annotated, Any, NoReturn
@@ -80,13 +82,24 @@ class _Commands(TyperGroup):
             with formatter.section(group):
                 formatter.write_dl(rows)
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of a command; prints that it was interrupted, which typer would not."""
+        with _reporting_interrupts():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Print that a command was interrupted, unless it has already done so."""
-        try:
+        with _reporting_interrupts():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            echo("polarbear: ended by SIGTERM" if isinstance(error, Terminated) else "polarbear: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _reporting_interrupts() -> Generator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        echo("polarbear: ended by SIGTERM" if isinstance(error, Terminated) else "polarbear: interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(
