@@ -103,6 +103,7 @@ def test_running_again_runs_nothing_and_show_and_resume_say_the_same(study):
     assert recorded(path) == before
 
 
+@pytest.mark.slow
 def test_recorded_runs_of_a_plan_can_be_assessed_compared_tabulated_exported_and_raced_on(study, tmp_path):
     path, _, _ = study
     assert "page: " in polarbear("assess", path, "--into", tmp_path / "out")[0]
@@ -196,6 +197,7 @@ def test_ctrl_c_keeps_what_was_run_and_says_how_to_go_on(study, tmp_path):
     assert (told["finished"], told["runs"], told["total"]) == (False, len(kept), 48)
 
 
+@pytest.mark.slow
 def test_a_time_limit_stops_a_plan_that_can_be_gone_on_with(study, tmp_path):
     """A run of `dawdle` takes 80 evaluations of 0.02 s at least, and there are 8 of them: 12.8 s."""
     folder_with(tmp_path, PLAN.replace("repetitions = 3", "repetitions = 1") + CRAWL.replace("crawl", "dawdle"))

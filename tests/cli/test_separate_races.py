@@ -54,6 +54,7 @@ def test_each_is_the_race_on_that_function_alone(folder):
     assert {run.problem.dimension for run in of_first} == {2, 3}
 
 
+@pytest.mark.slow
 def test_by_two_choices_as_json_and_it_goes_on(folder):
     arguments = ("race", "both.toml", "--apart", "function", "--apart", "dimension", "--into", "here", "--json")
     first = json.loads(polarbear(*arguments, cwd=folder)[0])

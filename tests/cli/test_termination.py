@@ -124,6 +124,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does_with_its_own_code(tmp_path, comma
         assert (told["finished"], told["ran"], told["runs"]) == (False, 0, len(store.read(path)))
 
 
+@pytest.mark.slow
 def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_taking_over(tmp_path, bucket):
     (tmp_path / "plan.toml").write_text(SLOW)
     path = store.place(f"{bucket}/{time.time_ns()}.study")

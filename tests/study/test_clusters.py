@@ -108,6 +108,7 @@ def test_over_seconds_other_executors_are_warned_of_once_a_run_finds_no_core(tmp
     assert len(caught) == 1
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_race_run_on_the_cluster_that_the_command_line_names(tmp_path):
     plan, study = tmp_path / "plan.toml", tmp_path / "race.toml"
     plan.write_text(PLAN.replace('"1-24"', '"1-3"'))
@@ -139,6 +140,7 @@ def searching(problem, rng):
         problem(rng.uniform(problem.lower, problem.upper))
 
 
+@pytest.mark.slow
 def test_a_module_that_workers_lack_is_named_and_what_is_finished_is_kept(tmp_path):
     """The driver finds the module beside the plan; the scheduler and its workers, other processes, do not."""
     (tmp_path / "beside_the_plan.py").write_text(inspect.getsource(searching))

@@ -299,6 +299,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "line 9: ModularCMAES declares no options of 'elitism'" in polarbear("configure", file, code=2)[1]
 
 
+@pytest.mark.slow
 def test_options_of_elites_are_drawn_over_searches(tmp_path):
     """Shares are those counted by hand; the first configurations are beside the default, which does not move."""
     space = spaces.of(Climber, {"start": ["anywhere", "corner"]}, step={"from": 1e-4, "to": 10, "log": True})

@@ -182,6 +182,7 @@ def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_catches_all_hangs_or_kills_costs_the_pilot_its_worker_and_nothing_else(monkeypatch):
     monkeypatch.setattr("polarbear.study.costs._LOADING", 1.0)
     plan = Plan([guess, unheeding, hang_in_c, die, descend], [TWO], budget=10**6, repetitions=2)
