@@ -33,6 +33,8 @@ from polarbear.records import FloatArray
 THRESHOLDS = (0.12, 0.22)
 POPULATIONS = (4, 8, 16, 32)
 """Sizes of the probe in figure 13."""
+Probed = dict[int, dict[tuple[int, str], float]]
+"""P by size of the probe, and by function and instance."""
 
 
 def problems(table: pl.DataFrame, budget: int, by: str) -> list[np.ndarray]:
@@ -139,16 +141,14 @@ def characteristic(scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, 
     return above[:, labels <= 0].mean(axis=1), above[:, labels > 0].mean(axis=1)
 
 
-def receiver_operating(table: pl.DataFrame) -> Figure:
+def receiver_operating(table: pl.DataFrame, probed: Probed) -> Figure:
     """Figure 13: with P of one set of λ candidates for each instance, how well it tells in 40 variables after 200 d."""
-    styles = looks([f"{population}" for population in POPULATIONS])
+    styles = looks([f"{population}" for population in probed])
     texts, panels = {name: f"{name} candidates" for name in styles}, []
-    found = {name: probed(table, int(name)) for name in styles}
     for by in WHERE:
         marks: list[Mark] = [Line(x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]), color=FAINT, width=1.0)]
-        functions, instances, _, gain = problems(at(table, dimension=40), 200, by)
-        for name, own in found.items():
-            scores = np.array([own[int(f), str(i)] for f, i in zip(functions, instances, strict=True)])
+        for name, own in zip(styles, probed.values(), strict=True):
+            scores, gain = scored(table, own, 200, by)
             x, y = characteristic(scores, gain)
             marks.append(Line(name=f"curve-{name}", x=x, y=y, algorithm=name, width=1.3))
             at_threshold = scores >= THRESHOLDS[0]
@@ -156,8 +156,8 @@ def receiver_operating(table: pl.DataFrame) -> Figure:
             marks.append(Points(name=f"threshold-{name}", x=point[0], y=point[1], algorithm=name, layer=3))
             right = routing(scores, gain, THRESHOLDS[0])[0]
             texts[name] += f"; {WHERE[by]} {area_under(scores, gain):.2f}, {right:.0%}"
-        share = Axis(label="of those where it is better, above", low=0.0, high=1.0, grid=True)
-        none = Axis(label="of those where it is not, above", low=0.0, high=1.0)
+        share = Axis(label="share above, where RB-PEM is better", low=0.0, high=1.0, grid=True)
+        none = Axis(label="share above, where it is not", low=0.0, high=1.0)
         panels.append(Panel(x=none, y=share, marks=tuple(marks), title=WHERE[by]))
     return Figure(
         title="How large a probe has to be",
@@ -175,7 +175,7 @@ def receiver_operating(table: pl.DataFrame) -> Figure:
     )
 
 
-def calibration(table: pl.DataFrame) -> None:
+def calibration(table: pl.DataFrame, probed: Probed) -> None:
     """How well P tells where RB-PEM is better: areas under the curve, and thresholds on instances held out."""
     rows: list[Sequence[str]] = []
     numbers = sorted({int(instance) for instance in table["instance"]})
@@ -203,22 +203,28 @@ def calibration(table: pl.DataFrame) -> None:
     ]
     show(f"Calibration: right choices and regret on instances {held_out[0]} to {held_out[-1]}", head, iter(rows))
     head = ["λ", *(f"{by}, {budget} d" for by in WHERE for budget in (200, 500))]
-    show("Figure 13: AUC by the size of the probe, d = 40", head, areas(at(table, dimension=40)))
+    show("Figure 13: AUC by the size of the probe, d = 40", head, areas(table, probed))
 
 
-def probed(table: pl.DataFrame, population: int) -> dict[tuple[int, str], float]:
-    """P of one set of so many candidates for each function and instance, in 40 variables."""
+def probe_by_size(table: pl.DataFrame) -> Probed:
+    """P of one set of candidates of each size for each function and instance, in 40 variables."""
     instances = sorted({int(instance) for instance in table["instance"]})
-    return {(function, str(instance)): probe for function, instance, probe in probes(40, instances, population, 1)}
+    return {
+        size: {(function, str(instance)): probe for function, instance, probe in probes(40, instances, size, 1)}
+        for size in POPULATIONS
+    }
 
 
-def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
+def scored(table: pl.DataFrame, own: dict[tuple[int, str], float], budget: int, by: str) -> list[FloatArray]:
+    """(n,) each of the problems in 40 variables: P of such sets, and how much RB-PEM gains over CMA-ES."""
+    functions, instances, _, gain = problems(at(table, dimension=40), budget, by)
+    return [np.array([own[int(f), str(i)] for f, i in zip(functions, instances, strict=True)]), gain]
+
+
+def areas(table: pl.DataFrame, probed: Probed) -> Iterator[Sequence[str]]:
     """Areas under the curve with P of one set of λ candidates for each instance."""
-    for population in POPULATIONS:
-        own, cells = probed(table, population), list[str]()
-        for by in WHERE:
-            for budget in (200, 500):
-                functions, each, _, gain = problems(table, budget, by)
-                scores = np.array([own[int(f), str(i)] for f, i in zip(functions, each, strict=True)])
-                cells.append(f"{area_under(scores, gain):.2f}")
-        yield [str(population), *cells]
+    for population, own in probed.items():
+        yield [
+            str(population),
+            *(f"{area_under(*scored(table, own, budget, by)):.2f}" for by in WHERE for budget in (200, 500)),
+        ]

@@ -217,7 +217,8 @@ def test_a_threshold_is_chosen_on_the_first_third_of_the_instances(probe, capsys
             row |= {"recommended": value, "hindsight": value, "probe": found}
             rows += [row | {"budget": budget} for budget in (200, 500)]
     rows += [row | {"dimension": 40, "function": 101} for row in rows if row["function"] == 108]
-    probe.calibration(pl.DataFrame(rows))
+    table = pl.DataFrame(rows)
+    probe.calibration(table, probe.probe_by_size(table))
     printed = capsys.readouterr().out
     assert "right choices and regret on instances 6 to 15" in printed
     assert "| τ of instances 1 to 5 |" in printed

@@ -1,6 +1,7 @@
 """Cached results save time and change nothing, bit by bit; nor does the number of cores."""
 
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from polarbear.inference import (
     prior,
 )
 from polarbear.inference.model import independent
+from polarbear.inference.sampling import threads as sampling_threads
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import choice_counts
 from tests.inference.fits import drifting, label
@@ -113,3 +115,16 @@ class TestRecall:
         draws_of(choice_counts(drifting(instances=5)), model, cache=cache)
         counts = choice_counts(drifting())
         np.testing.assert_array_equal(draws_of(counts, model, cache=cache).draws, draws_of(counts, model).draws)
+
+
+@pytest.mark.parametrize("allowed", [1, 3])
+def test_threads_are_as_many_as_the_cores_that_are_paid_for(monkeypatch, allowed):
+    """So many meet at a barrier, which fewer never pass."""
+    monkeypatch.setattr(sampling_threads, "cores", lambda: allowed)
+    barrier = threading.Barrier(allowed)
+
+    def meet(_):
+        barrier.wait(timeout=60)
+        return threading.get_ident()
+
+    assert len(set(sampling_threads.side_by_side(meet, range(3 * allowed)))) == allowed
