@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -64,6 +65,17 @@ def test_beyond_the_training_the_nearest_that_was_seen_counts():
     assert at.algorithm == beyond.algorithm == "special"
     assert at.probability == beyond.probability
     assert beyond.novel
+
+
+def test_a_forest_evaluated_with_a_cautious_one_is_the_forest_by_itself():
+    cases, test = made(3, functions=12), made(4, functions=4)
+    for evaluate in (partial(cross_validate, cases, folds=2), partial(transfer, cases, test)):
+        alone, together = evaluate(["regression forest"]), evaluate(["cautious forest", "regression forest"])
+        ours, theirs = (each.scores["regression forest"] for each in (alone, together))
+        assert ours.chosen == theirs.chosen
+        np.testing.assert_array_equal(ours.chances, theirs.chances)
+        assert np.isnan(theirs.probability).all()
+        assert not np.isnan(together.scores["cautious forest"].probability).any()
 
 
 def test_without_signal_careful_selectors_stay_with_the_single_best_and_forests_do_not():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -236,9 +236,8 @@ def cross_validate(
     answers: dict[Kind, list[_Answers]] = {kind: [] for kind in shown}
     for number in range(folds):
         test = fold == number
-        for kind, known in shown.items():
-            selector = learn(known.among(~test), kind)
-            answers[kind].append(_Answers.of(selector, known.values[test]))
+        for kind, selector in _trained({kind: known.among(~test) for kind, known in shown.items()}, learn).items():
+            answers[kind].append(_Answers.of(selector, shown[kind].values[test]))
         if progress:
             progress(number + 1, folds)
     order = np.argsort(np.argsort(fold, kind="stable"), kind="stable")
@@ -284,12 +283,22 @@ def transfer(
     for what in ("algorithms", "features"):
         if getattr(training, what) != getattr(test, what):
             raise ValueError(f"{what} differ: {getattr(training, what)} and {getattr(test, what)}")
-    selectors: dict[Kind, Selector] = {
-        kind: train(training, kind, confidence=confidence, seed=seed) for kind in dict.fromkeys((*kinds, _ALONE))
-    }
+    selectors = _trained(dict.fromkeys((*kinds, _ALONE), training), partial(train, confidence=confidence, seed=seed))
     answers: dict[Kind, _Answers] = {kind: _Answers.of(selector, test.values) for kind, selector in selectors.items()}
     shift = selectors[_ALONE].shift(test.values, test.functions, seed=seed)
     return _evaluation(test, answers, shift, seed)
+
+
+def _trained(training: dict[Kind, Cases], learn: Callable[[Cases, Kind], Selector]) -> dict[Kind, Selector]:
+    """A selector of each kind; a cautious forest contains the regression forest, which is not grown again."""
+    selectors: dict[Kind, Selector] = {
+        kind: learn(known, kind)
+        for kind, known in training.items()
+        if kind != "regression forest" or "cautious forest" not in training
+    }
+    if "cautious forest" in training and "regression forest" in training:
+        selectors["regression forest"] = replace(selectors["cautious forest"], kind="regression forest")
+    return selectors
 
 
 class _Answers(NamedTuple):
