@@ -99,9 +99,9 @@ def _as_scored(array: np.ndarray) -> Any:
     return tuple(array.tolist()) if array.dtype.kind == "U" else Interval(*array) if array.shape == (3,) else array
 
 
-def chosen_at(evaluation: Evaluation, confidence: float) -> np.ndarray:
-    """(P,) regrets of ratings that go elsewhere with such confidence."""
-    cases, score, alone = evaluation.cases, evaluation.scores["ratings"], evaluation.scores["single best"]
+def chosen_at(evaluation: Evaluation, kind: Kind, confidence: float) -> np.ndarray:
+    """(P,) regrets of a kind of selector that leaves the single best algorithm with such confidence."""
+    cases, score, alone = evaluation.cases, evaluation.scores[kind], evaluation.scores["single best"]
     sure = score.probability >= confidence
     names = np.where(sure, np.array(score.looking), np.array(alone.chosen))
     columns = [cases.algorithms.index(name) for name in names.tolist()]
@@ -126,7 +126,7 @@ def summary(evaluation: Evaluation, leaking: dict[str, Evaluation]) -> dict[str,
     """The numbers of the page for one budget."""
     cases, scores = evaluation.cases, evaluation.scores
     regrets = {kind: score.regrets for kind, score in scores.items()}
-    regrets |= {f"ratings, {level}": chosen_at(evaluation, level) for level in CONFIDENCES}
+    regrets |= {f"{kind}, {level}": chosen_at(evaluation, kind, level) for kind in KINDS[:2] for level in CONFIDENCES}
     alone = regrets["single best"]
     told: dict[str, object] = {
         "best in": dict(zip(cases.algorithms, cases.best.mean(axis=0).round(3).tolist(), strict=True)),
@@ -150,13 +150,12 @@ def summary(evaluation: Evaluation, leaking: dict[str, Evaluation]) -> dict[str,
             "beside single best": clustered_mean(each - alone, cases.groups),
             "functions not below": int((by_function <= 1e-12).sum()),
             "worst function": float(by_function.max()),
+            "beside forest": clustered_mean(each - regrets["regression forest"], cases.groups),
         }
     told["log score"] = {kind: score.log_score for kind, score in scores.items()}
     told["log score of ratings beside"] = {
         kind: evaluation.beside("ratings", kind, "log_scores") for kind in ("regression forest", "single best")
     }
-    for kind in KINDS[:2]:
-        told[f"regret of {kind} beside the forest"] = evaluation.beside(kind, "regression forest")
     told["forest by other splits"] = {
         split: [each.gap_closed("regression forest"), each.scores["regression forest"].log_score]
         for split, each in leaking.items()
