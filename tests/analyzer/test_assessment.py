@@ -34,9 +34,9 @@ def test_runs_are_grouped_and_chosen():
 @pytest.mark.parametrize(
     ("wanted", "complaint"),
     [
-        ({"algorithms": ["medium"]}, "no runs of algorithm 'medium'; there are fast, slow"),
-        ({"functions": ["3"]}, "no runs of function '3'; there are 1, 2"),
-        ({"dimensions": [3]}, "no runs of dimension 3; there are 2, 5"),
+        ({"algorithms": ["medium"]}, "no runs of algorithm 'medium'; choose from fast, slow"),
+        ({"functions": ["3"]}, "no runs of function '3'; choose from 1, 2"),
+        ({"dimensions": [3]}, "no runs of dimension 3; choose from 2, 5"),
     ],
 )
 def test_what_is_not_there_is_said(wanted, complaint):
@@ -175,17 +175,17 @@ def test_a_comparison_without_optima_is_one_of_values():
 
 
 def test_what_cannot_be_compared_is_said():
-    with pytest.raises(ValueError, match="at least 2 algorithms; there is fast"):
+    with pytest.raises(ValueError, match="at least 2 algorithms; there is only fast"):
         compare(Assessment(subject_of(runs(), algorithms=["fast"])))
     with pytest.raises(ValueError, match="not both"):
         compare(Assessment(subject_of(runs())), target=1.0, budget=10)
-    with pytest.raises(ValueError, match="misses is 'ert', which is for runtimes; give a target"):
+    with pytest.raises(ValueError, match="misses is 'ert', which applies only to runtimes; give a target"):
         compare(Assessment(subject_of(runs())), budget=10, misses="ert")
     with pytest.raises(ValueError, match=r"no run of slow reached 0\.0001 on bbob f1 in 2-D"):
         compare(Assessment(subject_of(runs())), target=1e-4, misses="remove")
     with pytest.raises(ValueError, match=r"'100\*e' is no budget; write a positive number, or a multiple of d"):
         compare(Assessment(subject_of(runs())), budget="100*e")
-    with pytest.raises(ValueError, match=r"budget is '0\.1'; it is a number of evaluations, from 1"):
+    with pytest.raises(ValueError, match=r"budget is '0\.1'; it must be a number of evaluations, at least 1"):
         compare(Assessment(subject_of(runs())), budget="0.1")
     with pytest.raises(ValueError, match="test is 'anova'"):
         compare(Assessment(subject_of(runs())), test="anova")
@@ -332,11 +332,11 @@ def test_heat_maps_show_a_target_that_was_reached(tmp_path):
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_targets_and_budgets_are_numbers(number):
     for wrong in ({"target": number}, {"budget": number}, {"budget": 0}):
-        with pytest.raises(ValueError, match=r"(target|budget) is (nan|inf|0); it is a"):
+        with pytest.raises(ValueError, match=r"(target|budget) is (nan|inf|0); it must be a"):
             compare(Assessment(subject_of(runs())), **wrong)
-    with pytest.raises(ValueError, match="each is a finite number"):
+    with pytest.raises(ValueError, match="each must be a finite number"):
         subject_of(runs(), targets=[1.0, number])
-    with pytest.raises(ValueError, match="each is a finite precision"):
+    with pytest.raises(ValueError, match="each must be a finite precision"):
         runtime_tables(subject_of(runs()), [1.0, number])
 
 

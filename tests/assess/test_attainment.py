@@ -204,7 +204,7 @@ def test_second_order_attainment_is_symmetric_and_unknown_where_a_run_is():
         (lambda: eaf([]), "no runs"),
         (lambda: eaf([[[1, 2]]], levels=[50]), "between 0 and 1"),
         (lambda: eaf([np.ones((2, 3)), np.ones((2, 2))]), r"\(k, 3\)"),
-        (lambda: eaf([np.full((2, 3), np.nan)]), "without NaN"),
+        (lambda: eaf([np.full((2, 3), np.nan)]), "none may contain NaN"),
         (lambda: eaf_grid(np.ones(3), [1]), r"shape \(3,\)"),
         (lambda: eaf_grid(np.ones((2, 3)), [np.inf]), "finite"),
     ],

@@ -75,7 +75,7 @@ def test_unknown_runs():
 
 def test_errors_name_the_mend():
     points = [np.ones((2, 3))]
-    with pytest.raises(ValueError, match="three columns"):
+    with pytest.raises(ValueError, match=r"runs must be \(k, 2\)"):
         eaf_difference(points, points)
     with pytest.raises(ValueError, match="portfolio is empty"):
         eaf_difference_grid(np.ones((1, 2)), [], [1])

@@ -68,5 +68,5 @@ def test_each_time_belongs_to_the_smallest_budget_that_reaches_it():
     assert np.isnan(curve(101))
     worse = from_smallest_budget([np.array([[1.0, 9.0]]), large], [10, 100])
     assert worse([10, 11, 15]).tolist() == [9, 6, 4]
-    with pytest.raises(ValueError, match="an increasing, positive one for each of 2 runs"):
+    with pytest.raises(ValueError, match=r"one per run \(2 in all\), positive and increasing"):
         from_smallest_budget([small, large], [100, 10])

@@ -25,5 +25,5 @@ def test_refusals():
         cumulative_costs([[1.0], [2.0]], [[1.0], [1.0]])
     with pytest.raises(ValueError, match="run 0: costs have shape"):
         cumulative_costs([[1.0]], [[-1.0]])
-    with pytest.raises(ValueError, match="costs of 2 runs"):
+    with pytest.raises(ValueError, match="number of runs with costs is 2"):
         cumulative_costs([[1.0]], [[1.0], [1.0]])

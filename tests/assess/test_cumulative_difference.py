@@ -62,7 +62,7 @@ def test_band_holds_the_difference_of_a_sample_of_any_size():
     [
         ([], {}, r"first has shape \(0,\)"),
         ([[1.0]], {}, r"first has shape \(1, 1\)"),
-        ([np.nan], {}, "first hold NaN at entry"),
+        ([np.nan], {}, "NaN in first at entry"),
         ([1.0], {"confidence": 1}, "confidence is 1"),
         ([1.0], {"levels": 1}, "levels is 1"),
     ],

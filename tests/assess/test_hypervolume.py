@@ -72,11 +72,11 @@ def test_points_beside_the_region_count_by_distance_until_one_dominates_the_nadi
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="has to lie below nadir"):
+    with pytest.raises(ValueError, match="ideal must be below nadir"):
         HypervolumeIndicator([0.0, 1.0], [1.0, 1.0])
     with pytest.raises(ValueError, match="2 or more objectives"):
         HypervolumeIndicator([0.0], [1.0])
     with pytest.raises(ValueError, match="give 2 numbers"):
         HypervolumeIndicator([0.0, 0.0], [1.0, 1.0]).add([1.0, np.nan])
-    with pytest.raises(ValueError, match=r"give \(t, objectives\)"):
+    with pytest.raises(ValueError, match=r"must be \(t, objectives\)"):
         hypervolume_indicator([1.0, 2.0], [0.0, 0.0], [1.0, 1.0])

@@ -35,7 +35,7 @@ def test_performance_ratios_may_be_infinite_without_counting_unsolved_problems()
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="2 problems need one number"):
+    with pytest.raises(ValueError, match="one number of at least 1 per problem, 2 in all"):
         data_profile([[1.0], [2.0]], [3], [1])
-    with pytest.raises(ValueError, match="have to be positive"):
+    with pytest.raises(ValueError, match="must be positive"):
         performance_profile([[0.0, 1.0]], [1])

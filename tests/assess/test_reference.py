@@ -77,7 +77,7 @@ def test_best_2009_at_1e_8_follows_from_the_runs_of_its_members():
 def test_ratios():
     found = ert_ratios([[24.0, np.inf, 5.0]], [12, 3, np.inf])
     np.testing.assert_array_equal(found, [[2.0, np.inf, np.nan]])
-    with pytest.raises(ValueError, match="have to be positive"):
+    with pytest.raises(ValueError, match="must be positive"):
         ert_ratios([1.0], [0])
 
 

@@ -131,7 +131,7 @@ class TestTargets:
     def test_what_is_wrong_is_said(self, tmp_path):
         with pytest.raises(ValueError, match="no targets for bbob f1 in 2-D, bbob f1 in 5-D"):
             with_targets(SUBJECT, {key: [1.0] for key in targets_of(SUBJECT) if key[1] != "1"})
-        with pytest.raises(ValueError, match="each is a finite number"):
+        with pytest.raises(ValueError, match="each must be a finite number"):
             with_targets(SUBJECT, dict.fromkeys(targets_of(SUBJECT), (np.inf,)))
         with pytest.raises(ValueError, match="relative to each instance"):
             targets_of(subject_of(runs(None)))

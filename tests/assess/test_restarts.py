@@ -125,5 +125,5 @@ def test_targets_whose_failures_cost_alike_stand_beside_others():
 def test_refuses_what_it_cannot_simulate():
     with pytest.raises(ValueError, match="size is 0"):
         simulated_restarts(TIMES, SPENT, 0)
-    with pytest.raises(ValueError, match="pass a generator rng"):
+    with pytest.raises(ValueError, match="give rng, or leave"):
         simulated_restarts(TIMES, SPENT, 3, first_with_replacement=True)

@@ -50,7 +50,7 @@ class TestFirstHits:
     def test_refuses_unequal_lengths_and_nan(self):
         with pytest.raises(ValueError, match=r"shape \(2,\) and values \(1,\)"):
             first_hits([1, 2], [1.0], [0.0])
-        with pytest.raises(ValueError, match=r"targets hold NaN at entry \(1,\)"):
+        with pytest.raises(ValueError, match=r"NaN in targets at entry \(1,\)"):
             first_hits([1], [1.0], [0.0, np.nan])
 
 
@@ -147,11 +147,11 @@ class TestErt:
     def test_refuses_what_cannot_be_a_table_of_runtimes(self):
         with pytest.raises(ValueError, match="at least one run"):
             ert(np.empty((0, 3)), [])
-        with pytest.raises(ValueError, match=r"runtimes hold NaN at entry \(0, 1\)"):
+        with pytest.raises(ValueError, match=r"NaN in runtimes at entry \(0, 1\)"):
             ert([[1.0, np.nan]], [3])
-        with pytest.raises(ValueError, match="2 runs need one number each"):
+        with pytest.raises(ValueError, match="one number per run, 2 in all"):
             ert([[1.0], [2.0]], [3])
-        with pytest.raises(ValueError, match="one positive number each"):
+        with pytest.raises(ValueError, match="one finite positive number per run, 2 in all"):
             ert([[1.0], [2.0]], [3, 3], weights=[1, 0])
 
 
@@ -219,5 +219,5 @@ class TestMisses:
         assert treat_misses(self.TIMES, self.SPENT, "par-10").mean() == par(np.array([self.TIMES]).T, self.SPENT)[0]
 
     def test_other_words_are_refused(self):
-        with pytest.raises(ValueError, match="misses is 'par-2'; it is one of last, par-1, par-10, ert, remove"):
+        with pytest.raises(ValueError, match="misses is 'par-2'; it must be one of last, par-1, par-10, ert, remove"):
             treat_misses(self.TIMES, self.SPENT, "par-2")

@@ -81,7 +81,7 @@ def test_online_area_of_nothing_is_zero_and_time_goes_on():
     online.add(10, 1e-8)
     assert online.area() == pytest.approx(2 / 3)
     assert online.area(until=100) == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match=r"value 1\.0 at time 9 comes after time 10"):
+    with pytest.raises(ValueError, match=r"value is 1\.0 at time 9, after time 10"):
         online.add(9, 1.0)
 
 

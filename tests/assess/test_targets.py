@@ -76,7 +76,7 @@ class TestBudgetTargets:
             budget_targets([1.0, 10.0], [1, 2], [3])
         with pytest.raises(ValueError, match="strictly increasing"):
             budget_targets([10.0, 1.0], [1, 2], [3, 3])
-        with pytest.raises(ValueError, match=r"give \(algorithms, 2\)"):
+        with pytest.raises(ValueError, match=r"must be \(algorithms, 2\)"):
             budget_targets([10.0, 1.0], [1, 2, 3], [3])
 
     def test_agrees_with_cocopp_on_best_2009_for_the_31_budgets_of_footnote_19(self):

@@ -397,9 +397,9 @@ def test_counts_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="do not fit together"):
         ChoiceCounts(counts.wins, counts.sets[:-1], counts.counts, counts.offsets, counts.rankings)
     ties = choice_counts(np.zeros((1, 2, 20))).ties
-    with pytest.raises(ValueError, match="ties at 2 timepoints, and wins at 3"):
+    with pytest.raises(ValueError, match="timepoints is 2 in ties, but 3 in wins"):
         ChoiceCounts(counts.wins, counts.sets, counts.counts, counts.offsets, counts.rankings, ties)
-    with pytest.raises(ValueError, match="one entry for each tie"):
+    with pytest.raises(ValueError, match="one entry per tie"):
         LargeTies(ties.tied, ties.below[:1], ties.amounts, ties.offsets)
     with pytest.raises(ValueError, match=r"offsets are \[0, 1\]"):
         LargeTies(ties.tied, ties.below, ties.amounts, [0, 1])

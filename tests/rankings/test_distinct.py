@@ -68,7 +68,7 @@ def test_groups_and_ranks_have_to_fit():
     with pytest.raises(ValueError, match=r"groups has shape \(3,\); give one for each of 20 instances"):
         choice_counts(some("strict"), groups=[1, 2, 3])
     counts = choice_counts(some("strict"))
-    with pytest.raises(ValueError, match=r"ranks of instances have shape \(1, 4, 3\), and wins \(4, 5\)"):
+    with pytest.raises(ValueError, match=r"ranks of instances have shape \(1, 4, 3\), but wins has shape \(4, 5\)"):
         ChoiceCounts(
             counts.wins,
             counts.sets,

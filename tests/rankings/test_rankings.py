@@ -140,9 +140,11 @@ def test_names_and_times_have_to_fit(arguments, message):
 
 def test_fields_have_to_fit_and_cannot_be_changed():
     rankings = Rankings.of(some_values(4))
-    with pytest.raises(ValueError, match=r"ranks has shape \(12, 3\); it needs \(instances, timepoints, algorithms\)"):
+    with pytest.raises(
+        ValueError, match=r"ranks has shape \(12, 3\); it must be \(instances, timepoints, algorithms\)"
+    ):
         Rankings(rankings.ranks[:, :, 0], rankings.weights, rankings.groups, rankings.times, rankings.instances, ())
-    with pytest.raises(ValueError, match="for 12 instances with 11 weights and 12 groups, 3 times and 4 algorithms"):
+    with pytest.raises(ValueError, match="algorithms are 12, 11, 12, 3 and 4"):
         Rankings(
             rankings.ranks,
             rankings.weights[1:],

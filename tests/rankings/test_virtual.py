@@ -46,9 +46,9 @@ def test_any_outcome_can_be_combined_and_unknown_members_leave_it_unknown():
     [
         (([[1.0]], [0]), r"values has shape \(1, 1\)"),
         (([[[1.0, 2.0]]], []), "members are"),
-        (([[[1.0, 2.0]]], [2]), r"indices from 0 to 1"),
-        (([[[1.0, 2.0]]], [1, 1]), r"members are \[1, 1\]; each has one run"),
-        (([[[1.0, 2.0]]], [0], lambda v: v), r"combine gave shape \(1, 1, 1\)"),
+        (([[[1.0, 2.0]]], [2]), r"at least one index, from 0 to 1"),
+        (([[[1.0, 2.0]]], [1, 1]), r"members are \[1, 1\]; give each index once"),
+        (([[[1.0, 2.0]]], [0], lambda v: v), r"combine returned shape \(1, 1, 1\)"),
     ],
 )
 def test_impossible_portfolios_are_refused(arguments, message):

@@ -210,7 +210,7 @@ class TestTests:
         assert column(data(sources, "deep", **how | {"epsilon": "1e4"}), "slow") == [1.5] * 4
         with pytest.raises(ValueError, match=r"no run of slow reached 0\.0001"):
             data(sources, "omnibus", **how | {"misses": "remove"})
-        with pytest.raises(ValueError, match="draws is 20 and epsilon 0"):
+        with pytest.raises(ValueError, match="draws is 20 but epsilon is 0"):
             data(sources, "post-hoc", draws="20")
 
     def test_portfolios_of_limited_size(self, sources):

@@ -134,7 +134,9 @@ def weighted_auc(
     """
     table = floats(weights)
     if table.ndim != 2 or not (np.isfinite(table) & (table >= 0)).all() or not table.sum() > 0:
-        raise ValueError(f"weights have shape {table.shape}; give (times, values), finite, none negative, not all zero")
+        raise ValueError(
+            f"weights have shape {table.shape}; they must be (times, values), finite, nonnegative and not all zero"
+        )
     return np.array([_weighted(share, table, times) for share in attained_share(runs, values=values)]) / table.mean()
 
 

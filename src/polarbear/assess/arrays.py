@@ -21,7 +21,9 @@ def without_nan(numbers: ArrayLike, name: str) -> FloatArray:
     """
     array = floats(numbers)
     if np.isnan(array).any():
-        raise ValueError(f"{name} hold NaN at entry {tuple(map(int, np.argwhere(np.isnan(array))[0]))}; leave it out")
+        raise ValueError(
+            f"there is a NaN in {name} at entry {tuple(map(int, np.argwhere(np.isnan(array))[0]))}; leave it out"
+        )
     return array
 
 
@@ -33,7 +35,7 @@ def checked_runtimes(runtimes: ArrayLike) -> FloatArray:
     """
     times = without_nan(runtimes, "runtimes")
     if times.ndim != 2 or not len(times):
-        raise ValueError(f"runtimes have shape {times.shape}; they need to be (runs, targets) with at least one run")
+        raise ValueError(f"runtimes have shape {times.shape}; they must be (runs, targets) with at least one run")
     return times
 
 
@@ -47,5 +49,5 @@ def checked_weights(weights: ArrayLike | None, runs: int) -> FloatArray:
         return np.ones(runs)
     counts = floats(weights)
     if counts.shape != (runs,) or not (np.isfinite(counts) & (counts > 0)).all():
-        raise ValueError(f"weights are {counts!r}; {runs} runs need one positive number each")
+        raise ValueError(f"weights are {counts!r}; give one finite positive number per run, {runs} in all")
     return counts

@@ -164,7 +164,7 @@ def point_sets(runs: Sequence[Curve]) -> tuple[list[FloatArray], float]:
         return [function.points() for function in functions], min(function.until for function in functions)
     sets = [run for run in runs if _has_three_columns(run)]
     if len(sets) < len(runs) or any(np.isnan(points).any() for points in sets):
-        raise ValueError("some runs are (k, 3) arrays; then all must be, and without NaN")
+        raise ValueError("some runs are (k, 3) arrays; then all runs must be, and none may contain NaN")
     return sets, np.inf
 
 
@@ -184,9 +184,9 @@ def stacked(sets: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
 def _grid(values: ArrayLike, targets: ArrayLike) -> tuple[FloatArray, FloatArray]:
     best, levels = floats(values), np.atleast_1d(floats(targets))
     if best.ndim != 2 or not best.shape[0]:
-        raise ValueError(f"values have shape {best.shape}; they are (runs, times), with at least one run")
+        raise ValueError(f"values have shape {best.shape}; they must be (runs, times), with at least one run")
     if levels.ndim != 1 or not np.isfinite(levels).all():
-        raise ValueError(f"targets are (targets,) and finite; got {targets!r}")
+        raise ValueError(f"targets are {targets!r}; they must be (targets,) and finite")
     return best, levels
 
 
@@ -224,7 +224,9 @@ def eaf_difference(first: Sequence[Curve], second: Sequence[Curve]) -> Attainmen
 
     sides = [point_sets(first), point_sets(second)]
     if any(points.shape[1] != 2 for sets, _ in sides for points in sets):
-        raise ValueError("differences are of runs as (k, 2) points of time and value; these have three columns")
+        raise ValueError(
+            "some runs are (k, 3) arrays; for a difference, runs must be (k, 2), each row a time and a value"
+        )
     common = lcm(*(len(sets) for sets, _ in sides))
     tables = [np.column_stack(stacked(sets * (common // len(sets)))) for sets, _ in sides]
     runs = [points for sets, _ in sides for points in sets]
@@ -261,5 +263,7 @@ def eaf_difference_grid(
         raise ValueError("the portfolio is empty; give at least one algorithm to compare with")
     surface, *others = (eaf_grid(values, targets, omit_unknown=omit_unknown) for values in (first, *portfolio))
     if any(other.shape != surface.shape for other in others):
-        raise ValueError(f"the algorithms have values at {[len(s) for s in (surface, *others)]} times; take the same")
+        raise ValueError(
+            f"the algorithms have values at {[len(s) for s in (surface, *others)]} times; give all of them at the same"
+        )
     return surface - np.max(others, axis=0)

@@ -71,9 +71,9 @@ def bootstrap_band(
             f"samples have shape {samples.shape}; a bootstrap needs at least two runs along the first axis"
         )
     if np.isinf(samples).any():
-        raise ValueError("samples are infinite in places; begin later, or scale them between bounds")
+        raise ValueError("some samples are infinite; start at a later time, or scale them between bounds")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence!r}; it lies between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence is {confidence!r}; it must be between 0 and 1, such as 0.95")
     known = ~np.isnan(samples).any(axis=0)
     ends = _ends(samples[:, known], statistic, rng, confidence, resamples, simultaneous)
     lower, estimate, upper = (np.full(known.shape, np.nan) for _ in range(3))

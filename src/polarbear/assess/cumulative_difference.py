@@ -87,7 +87,7 @@ def cumulative_difference(
 def _sample(numbers: ArrayLike, name: str) -> FloatArray:
     sample = without_nan(numbers, name)
     if sample.ndim != 1 or not sample.size:
-        raise ValueError(f"{name} has shape {sample.shape}; give one number per run, of at least one run")
+        raise ValueError(f"{name} has shape {sample.shape}; give one number per run, and at least one run")
     return sample
 
 

@@ -88,7 +88,7 @@ class RuntimeDistribution:
         """
         height = self.solved if proportion is None else proportion
         if proportion is not None and not 0 < proportion <= 1:
-            raise ValueError(f"proportion is {proportion!r}; give a height in (0, 1]")
+            raise ValueError(f"proportion is {proportion!r}; it must be above 0 and at most 1")
         if height == 0:
             return float("nan")
         if height > self.solved + _ROUNDING:
@@ -212,7 +212,9 @@ def data_profile(runtimes: ArrayLike, dimensions: ArrayLike, budgets: ArrayLike)
     times = checked_runtimes(runtimes)
     variables = floats(dimensions)
     if variables.shape != times.shape[:1] or not (variables >= 1).all():
-        raise ValueError(f"dimensions are {variables!r}; {len(times)} problems need one number from 1 each")
+        raise ValueError(
+            f"dimensions are {variables!r}; give one number of at least 1 per problem, {len(times)} in all"
+        )
     return _proportions(times / (variables + 1)[:, None], budgets)
 
 
@@ -231,7 +233,7 @@ def performance_profile(runtimes: ArrayLike, ratios: ArrayLike) -> FloatArray:
     """
     times = checked_runtimes(runtimes)
     if not (times > 0).all():
-        raise ValueError("performance profiles divide by the shortest runtime; all runtimes have to be positive")
+        raise ValueError("performance profiles divide by the shortest runtime; all runtimes must be positive")
     fastest = times.min(axis=1, keepdims=True)
     return _proportions(
         np.where(np.isfinite(fastest), times / np.where(np.isfinite(fastest), fastest, 1), np.inf), ratios

@@ -64,7 +64,7 @@ def summarize_values(
     """
     values = floats(values)
     if values.ndim != 2 or not values.shape[0]:
-        raise ValueError(f"values have shape {values.shape}; they are (runs, budgets), with at least one run")
+        raise ValueError(f"values have shape {values.shape}; they must be (runs, budgets), with at least one run")
     shares, ordered = floats(levels), np.sort(values, axis=0)  # unknown ones last
     count = (~np.isnan(values)).sum(axis=0)
     usable = np.unique(count[(count > 0) & (omit_unknown | (count == len(values)))])
@@ -130,7 +130,7 @@ def value_density(
 
     sample, points = _scale(_sample(values), log), _scale(floats(at), log)
     if np.ptp(sample) == 0:
-        raise ValueError(f"all {sample.size} values are equal and have no density; take value_distribution")
+        raise ValueError(f"all {sample.size} values are equal, so they have no density; use value_distribution")
     return floats(stats.gaussian_kde(sample, bw_method=bandwidth)(points))
 
 
@@ -176,7 +176,7 @@ def shared_histograms(
         ValueError: If there are no samples, or for the same reasons as `value_histogram`.
     """
     if not samples:
-        raise ValueError("there are no samples; give at least one algorithm's")
+        raise ValueError("there are no samples; give those of at least one algorithm")
     _, edges = value_histogram(np.concatenate([_sample(sample) for sample in samples.values()]), bins=bins, log=log)
     return {name: value_histogram(sample, bins=edges.tolist())[0] for name, sample in samples.items()}, edges
 
@@ -200,7 +200,7 @@ def even_grid(values: ArrayLike, count: int = 10) -> FloatArray:
     every = floats(values)
     finite = every[np.isfinite(every)]
     if not finite.size:
-        raise ValueError("no value is finite, so that a grid has no ends; give targets or budgets themselves")
+        raise ValueError("no value is finite, so there is no range for a grid; give targets or budgets explicitly")
     low, high = float(finite.min()), float(finite.max())
     log = low > 0 and high >= 10 * low
     return np.unique((np.geomspace if log else np.linspace)(low, high, whole_number(count, "count", 1)))
@@ -221,11 +221,11 @@ def _geometric_mean(ordered: FloatArray) -> FloatArray:
 def _sample(values: ArrayLike, *, finite: bool = True) -> FloatArray:
     sample = floats(values)
     if sample.ndim != 1 or not sample.size:
-        raise ValueError(f"values have shape {sample.shape}; give those of the runs at one budget, (runs,)")
+        raise ValueError(f"values have shape {sample.shape}; they must be (runs,), the value of each run at one budget")
     bad = ~np.isfinite(sample) if finite else np.isnan(sample)
     if bad.any():
         raise ValueError(
-            f"the value of run {int(np.argmax(bad))} is {sample[bad][0]}; leave such runs out, or ask earlier"
+            f"the value of run {int(np.argmax(bad))} is {sample[bad][0]}; leave such runs out, or take a smaller budget"
         )
     return sample
 
@@ -234,5 +234,5 @@ def _scale(sample: FloatArray, log: bool) -> FloatArray:
     if not log:
         return sample
     if (sample <= 0).any():
-        raise ValueError(f"{sample.min()} has no logarithm; take log=False, or precisions above zero")
+        raise ValueError(f"{sample.min()} has no logarithm; use log=False, or values above 0 such as precisions")
     return np.log10(sample)

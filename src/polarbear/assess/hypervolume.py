@@ -37,10 +37,10 @@ class HypervolumeIndicator:
         self._ideal, self._nadir = floats(ideal), floats(nadir)
         if self._ideal.ndim != 1 or self._ideal.size < 2 or self._ideal.shape != self._nadir.shape:
             raise ValueError(
-                f"ideal is {ideal!r} and nadir {nadir!r}; give one number for each of 2 or more objectives"
+                f"ideal is {ideal!r} and nadir is {nadir!r}; give one number for each of 2 or more objectives"
             )
         if not (self._ideal < self._nadir).all() or not np.isfinite([self._ideal, self._nadir]).all():
-            raise ValueError(f"ideal {ideal!r} has to lie below nadir {nadir!r} in every objective")
+            raise ValueError(f"ideal is {ideal!r} and nadir is {nadir!r}; ideal must be below nadir in every objective")
         self._archive = _Staircase() if self._ideal.size == 2 else _Front(self._ideal.size)
         self._distance = np.inf
 
@@ -98,7 +98,7 @@ def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayL
     """
     points = floats(objectives)
     if points.ndim != 2:
-        raise ValueError(f"objectives have shape {points.shape}; give (t, objectives)")
+        raise ValueError(f"objectives have shape {points.shape}; they must be (t, objectives)")
     indicator = HypervolumeIndicator(ideal, nadir)
     return np.array([indicator.add(point) for point in points])
 
@@ -120,10 +120,12 @@ def unite_archives(archives: Sequence[ArrayLike]) -> FloatArray:
     """
     tables = [floats(archive) for archive in archives]
     if not tables or any(table.ndim != 2 or table.shape[1:] != tables[0].shape[1:] for table in tables):
-        raise ValueError(f"archives have shapes {[table.shape for table in tables]}; give (solutions, objectives) each")
+        raise ValueError(
+            f"archives have shapes {[table.shape for table in tables]}; give at least one, each (solutions, objectives)"
+        )
     points = np.unique(np.concatenate(tables), axis=0)
     if np.isnan(points).any():
-        raise ValueError("an archive holds NaN; leave such solutions out")
+        raise ValueError("an archive contains NaN; leave out solutions with NaN")
     moocore: Any = import_module("moocore")
     return points[moocore.is_nondominated(points)] if len(points) else points
 

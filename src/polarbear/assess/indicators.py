@@ -79,11 +79,11 @@ def constrained_indicator(
     violation = np.maximum(floats(constraints), 0.0)
     if violation.ndim != 2 or len(violation) != objective.size or np.isnan(violation).any():
         raise ValueError(
-            f"constraints have shape {violation.shape}; {objective.size} solutions need (t, constraints) without NaN"
+            f"constraints have shape {violation.shape}; they must be ({objective.size}, constraints) without NaN"
         )
     factors = np.broadcast_to(floats(weights), violation.shape[1:])
     if not (factors > 0).all():
-        raise ValueError(f"weights are {factors!r}; give positive ones")
+        raise ValueError(f"weights are {factors!r}; they must be positive")
     penalties = np.multiply(factors, violation, out=np.zeros(violation.shape), where=violation > 0)
     return np.maximum(objective - optimum, 0.0) + penalties.sum(axis=1)
 

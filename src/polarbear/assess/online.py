@@ -31,7 +31,9 @@ class OnlineAOCC:
             ValueError: If the time is earlier than the last one added, or a number is NaN.
         """
         if not time >= self._latest or math.isnan(value):
-            raise ValueError(f"value {value} at time {time} comes after time {self._latest}; add them in order")
+            raise ValueError(
+                f"value is {value} at time {time}, after time {self._latest}; give times in order, and no NaN"
+            )
         self._latest = time
         if value < self._best:
             self._area = self._until(time)

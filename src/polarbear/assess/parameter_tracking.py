@@ -84,9 +84,9 @@ def parameter_correlation(
 
     ours, theirs = floats(first), floats(second)
     if ours.ndim != 2 or ours.shape != theirs.shape:
-        raise ValueError(f"parameters have shapes {ours.shape} and {theirs.shape}; give (runs, times) of both")
+        raise ValueError(f"parameters have shapes {ours.shape} and {theirs.shape}; both must be (runs, times)")
     if whole_number(window, "window", 1) % 2 == 0:
-        raise ValueError(f"window is {window}; it has a middle only if it is odd")
+        raise ValueError(f"window is {window}; it must be odd, so that it has a middle")
     check_choice(method, Literal["spearman", "pearson"], "method")
     measure = stats.spearmanr if method == "spearman" else stats.pearsonr
     correlations = np.full(ours.shape[1], np.nan)

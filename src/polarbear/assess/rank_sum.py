@@ -62,7 +62,7 @@ def rank_sum(
     if (first.suite, first.function, first.dimension) != (second.suite, second.function, second.dimension):
         raise ValueError(
             f"the trials are on function {first.suite} {first.function} in {first.dimension}-D and on "
-            f"{second.suite} {second.function} in {second.dimension}-D; compare on one function and dimension"
+            f"{second.suite} {second.function} in {second.dimension}-D; they must be on the same function and dimension"
         )
     hits = [group.runtimes(targets, axis=axis, absolute=absolute) for group in (first, second)]
     spent = [group.spent(axis) for group in (first, second)]
@@ -143,7 +143,7 @@ def stars(p: ArrayLike, *, tests: int = 1, level: float = 0.05) -> NDArray[np.in
         ValueError: If `tests` is below 1.
     """
     if tests < 1:
-        raise ValueError(f"tests is {tests!r}; at least 1 test was made")
+        raise ValueError(f"tests is {tests!r}; it must be at least 1")
     corrected = floats(p) * tests
     orders = np.floor(-np.log10(np.clip(corrected, 1e-300, 1.0)))
     return np.where(corrected < level, np.clip(orders, 1, 9), 0).astype(np.int64)

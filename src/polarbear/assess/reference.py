@@ -103,7 +103,7 @@ def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
     """
     needed, base = floats(erts), floats(reference)
     if not (base > 0).all():
-        raise ValueError(f"reference ERTs are {base!r}; they have to be positive")
+        raise ValueError(f"reference ERTs are {base!r}; they must be positive")
     return np.where(np.isfinite(base), needed / np.where(np.isfinite(base), base, 1.0), np.nan)
 
 

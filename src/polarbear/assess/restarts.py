@@ -49,7 +49,7 @@ def simulated_restarts(
             are drawn with replacement and no generator is given.
     """
     if first_with_replacement and rng is None:
-        raise ValueError("first trials drawn with replacement are random; pass a generator rng, or leave that option")
+        raise ValueError("first_with_replacement draws first trials at random; give rng, or leave that option out")
     first, urn = _begin(runtimes, evaluations, size, rng, first_with_replacement, weights)
     return urn.finish(first)
 

@@ -38,7 +38,7 @@ def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> Float
     when = floats(times)
     best = np.minimum.accumulate(floats(values))
     if when.shape != best.shape or when.ndim != 1:
-        raise ValueError(f"times have shape {when.shape} and values {best.shape}; they need one 1-D entry per value")
+        raise ValueError(f"times have shape {when.shape} and values {best.shape}; they must be 1-D and of equal length")
     first = np.searchsorted(-best, -without_nan(targets, "targets"))
     return np.concatenate((when, _NEVER), dtype=np.float64)[first]
 
@@ -64,7 +64,8 @@ def runtimes(
     wanted = without_nan(targets, "targets")
     if wanted.ndim not in (1, 2) or (wanted.ndim == 2 and len(wanted) != len(runs)):
         raise ValueError(
-            f"targets have shape {wanted.shape}; give (targets,) for all runs, or ({len(runs)}, targets) to the runs"
+            f"targets have shape {wanted.shape}; give (targets,) for all runs, or ({len(runs)}, targets) with one "
+            "row per run"
         )
     if not len(runs):
         return np.empty((0, wanted.shape[-1]))
@@ -187,7 +188,9 @@ def par(
         ValueError: If the penalty is below 1, there are no runs, a number is NaN, or shapes do not match.
     """
     if not penalty >= 1:
-        raise ValueError(f"penalty is {penalty!r}; a missed target cannot count less than the budget, give at least 1")
+        raise ValueError(
+            f"penalty is {penalty!r}; it must be at least 1, so that a miss counts no less than the budget"
+        )
     times = checked_runtimes(runtimes)
     allowed = np.broadcast_to(floats(budgets), (len(times),))
     counts = checked_weights(weights, len(times))
@@ -211,7 +214,7 @@ def treat_misses(runtimes: ArrayLike, evaluations: ArrayLike, misses: Misses) ->
         ValueError: If `misses` is unknown, there are no runs, a number is NaN, or shapes do not match.
     """
     if misses not in get_args(Misses):
-        raise ValueError(f"misses is {misses!r}; it is one of {', '.join(get_args(Misses))}")
+        raise ValueError(f"misses is {misses!r}; it must be one of {', '.join(get_args(Misses))}")
     times, spent = floats(runtimes), floats(evaluations)
     expected = float(ert(times[:, None], spent)[0])
     if misses == "last":
@@ -268,7 +271,7 @@ def average_runtime_attainment(
     """
     wanted = without_nan(points, "points")
     if wanted.ndim != 2:
-        raise ValueError(f"points have shape {wanted.shape}; give (points, objectives)")
+        raise ValueError(f"points have shape {wanted.shape}; they must be (points, objectives)")
     times = np.empty((len(runs), len(wanted)))
     for row, run in enumerate(runs):
         solutions = without_nan(run, f"run {row}")
@@ -285,7 +288,7 @@ def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
     """(runs, targets) runtime where a run reached the target, its total evaluations where it did not."""
     spent = without_nan(evaluations, "evaluations")
     if spent.shape != runtimes.shape[:1]:
-        raise ValueError(f"evaluations have shape {spent.shape}; {len(runtimes)} runs need one number each")
+        raise ValueError(f"evaluations have shape {spent.shape}; give one number per run, {len(runtimes)} in all")
     return np.where(np.isfinite(runtimes), runtimes, spent[:, None])
 
 
@@ -307,13 +310,14 @@ def cumulative_costs(runtimes: ArrayLike, costs: Sequence[ArrayLike]) -> FloatAr
     times = floats(runtimes)
     if times.ndim not in (1, 2) or len(times) != len(costs):
         raise ValueError(
-            f"runtimes have shape {times.shape} and there are costs of {len(costs)} runs; give one for each"
+            f"runtimes have shape {times.shape}, but the number of runs with costs is {len(costs)}; give costs "
+            "for each run"
         )
     totals = np.empty(times.shape)
     for row, (counts, each) in enumerate(zip(times, costs, strict=True)):
         steps = floats(each)
         if steps.ndim != 1 or not (steps >= 0).all():
-            raise ValueError(f"run {row}: costs have shape {steps.shape}; give one number from 0 for each evaluation")
+            raise ValueError(f"run {row}: costs have shape {steps.shape}; give one nonnegative number per evaluation")
         finite = np.isfinite(counts)
         if (counts[finite] > steps.size).any():
             raise ValueError(f"run {row}: a runtime exceeds the {steps.size} evaluations whose costs are given")

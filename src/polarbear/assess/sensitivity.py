@@ -116,7 +116,7 @@ def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
     """
     old, new = floats(first), floats(second)
     if old.ndim != 1 or old.shape != new.shape or np.isnan([old, new]).any():
-        raise ValueError(f"rankings have shapes {old.shape} and {new.shape}; give (n,) ranks of the same algorithms")
+        raise ValueError(f"rankings have shapes {old.shape} and {new.shape}; both must be (n,), without NaN")
     return float(np.abs(old - new).sum() / 2)
 
 

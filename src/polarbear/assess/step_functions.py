@@ -42,7 +42,7 @@ class Bounds:
         if not -np.inf < self.low < self.high < np.inf:
             raise ValueError(f"bounds need low < high, both finite; got low={self.low!r} and high={self.high!r}")
         if self.log and self.low <= 0:
-            raise ValueError(f"a logarithmic scale needs low > 0, got low={self.low!r}; raise it or take log=False")
+            raise ValueError(f"a logarithmic scale needs low > 0, got low={self.low!r}; raise it or use log=False")
 
     @classmethod
     def of(cls, values: ArrayLike, *, log: bool = False) -> Bounds:
@@ -88,7 +88,7 @@ class StepFunction:
     def __post_init__(self) -> None:
         x, y = floats(self.x), floats(self.y)
         if x.ndim != 1 or x.shape != y.shape:
-            raise ValueError(f"x and y have shapes {x.shape} and {y.shape}; they need two 1-D arrays of one length")
+            raise ValueError(f"x and y have shapes {x.shape} and {y.shape}; they must be 1-D and of equal length")
         if not (np.diff(x) > 0).all() or np.isnan(x).any():
             raise ValueError("x does not increase strictly; sort the steps and merge those at equal x")
         if np.isnan(y).any():
@@ -177,7 +177,9 @@ def from_smallest_budget(runs: Sequence[Curve], budgets: Sequence[float]) -> Ste
     """
     functions, limits = step_functions(runs), floats(budgets)
     if limits.shape != (len(functions),) or not (np.diff(limits, prepend=0.0) > 0).all():
-        raise ValueError(f"budgets are {budgets!r}; give an increasing, positive one for each of {len(functions)} runs")
+        raise ValueError(
+            f"budgets are {budgets!r}; give one per run ({len(functions)} in all), positive and increasing"
+        )
     points: list[FloatArray] = []
     for run, begin, end in zip(functions, np.concatenate([[0.0], limits[:-1]]), limits, strict=True):
         inside = (run.x > begin) & (run.x <= end)
@@ -223,7 +225,7 @@ def runs_making(shares: ArrayLike, runs: int) -> IntArray:
     """
     shares = np.atleast_1d(floats(shares))
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError(f"{shares.tolist()} are shares of the runs; each lies between 0 and 1")
+        raise ValueError(f"shares of the runs are {shares.tolist()}; each must be between 0 and 1")
     return np.maximum(np.ceil(shares * runs - 1e-9), 1).astype(np.int64)  # 0.07 * 100 is a little above 7
 
 
@@ -235,7 +237,7 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
     """
     points = floats(points)
     if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
+        raise ValueError(f"points have shape {points.shape}; a run must be (k, 2), each row a time and a value")
     if np.isnan(points).any():
         raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
     return _staircase(points[:, 0], points[:, 1], until)
@@ -277,5 +279,5 @@ def _optimum(run: Curve, number: int) -> float:
     optimum = run.optimum if isinstance(run, Run) else None
     if optimum is None:
         name = run.key if isinstance(run, Run) else f"run {number}"
-        raise ValueError(f"the optimum of {name} is unknown; give a Run with its optimum, or take precision=False")
+        raise ValueError(f"the optimum of {name} is unknown; give a Run with its optimum, or use precision=False")
     return optimum

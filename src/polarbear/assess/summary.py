@@ -205,9 +205,9 @@ def scaling(dimensions: ArrayLike, erts: ArrayLike) -> Scaling:
     """
     sizes, runtimes = floats(dimensions), floats(erts)
     if sizes.ndim != 1 or not (sizes >= 1).all() or np.unique(sizes).size < sizes.size:
-        raise ValueError(f"dimensions are {sizes!r}; give different numbers from 1")
+        raise ValueError(f"dimensions are {sizes!r}; give different numbers of at least 1")
     if runtimes.shape[:1] != sizes.shape or not (runtimes > 0).all():
-        raise ValueError(f"erts have shape {runtimes.shape}; give ({sizes.size}, ...), all positive")
+        raise ValueError(f"erts have shape {runtimes.shape}; they must be ({sizes.size}, ...) and all positive")
     flat = runtimes.reshape(sizes.size, -1)
     fits = np.array([_power_law(sizes, column) for column in flat.T]).reshape(flat.shape[1], 2)
     shape = runtimes.shape[1:]

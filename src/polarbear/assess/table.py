@@ -26,7 +26,7 @@ class TableRow:
         algorithm: The algorithm's name.
         erts: (targets,) expected runtimes, inf where no run reached the target.
         shown: (targets,) ERT divided by the reference's; the ERT itself where there is no finite reference.
-        dispersion: (targets,) half the difference between the 10 %- and 90 %-quantile of simulated runtimes, in the
+        dispersion: (targets,) half the difference between the 10 % and 90 % quantiles of simulated runtimes, in the
             unit of `shown`; NaN where no run reached the target, or no runtimes were simulated.
         stars: (targets,) 0, or the number after the star of a significantly best entry; see `stars`.
         best: (targets,) whether no other algorithm has a smaller ERT.

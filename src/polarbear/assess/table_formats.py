@@ -27,10 +27,11 @@ def caption(table: RuntimeTable) -> str:
     where = f" in dimension {table.dimension}" if table.dimension else ""
     return (
         f"Expected runtimes (ERT) to reach the target {'value' if table.absolute else 'precision'} ε{where}, {shown}. "
-        "In brackets half the difference between the 10 %- and 90 %-quantile of simulated runtimes. "
-        f"#succ: runs that reached {shown_target(table, table.final_target)}. Behind ∞ in the last column the median "
+        "In parentheses: half the difference between the 10 % and 90 % quantiles of simulated runtimes. "
+        f"#succ: runs that reached {shown_target(table, table.final_target)}. After ∞ in the last column: the median "
         "number of evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test "
-        f"with p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {tests}. "
+        "with p < 0.05, or at most 10^-k if a number k follows the star, after Bonferroni correction for "
+        f"{tests}. "
     )
 
 
@@ -41,7 +42,7 @@ def as_text(table: RuntimeTable) -> str:
         lines += [heading, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*body, "", caption(table) + "[Best].", ""])
+    return "\n".join([*body, "", caption(table) + "In square brackets: best.", ""])
 
 
 def as_latex(table: RuntimeTable) -> str:

@@ -31,8 +31,8 @@ def log_targets(easiest: float = 1e2, hardest: float = 1e-8, *, per_decade: int 
     steps = int(np.rint(first - last))
     if per_decade < 1 or abs(first - last - steps) > 1e-6:
         raise ValueError(
-            f"from {easiest:g} to {hardest:g} are {first - last:g} steps at {per_decade} targets per decade; "
-            "choose ends that make it a whole number"
+            f"from {easiest:g} to {hardest:g} there are {first - last:g} steps at {per_decade} targets per decade; "
+            "choose ends that make this a whole number"
         )
     return 10.0 ** ((first - np.arange(steps + 1)) / per_decade)
 
@@ -95,11 +95,11 @@ def budget_targets(targets: ArrayLike, erts: ArrayLike, budgets: ArrayLike, *, d
     levels, limits = floats(targets), floats(budgets)
     needed = np.atleast_2d(floats(erts))
     if levels.ndim != 1 or not levels.size or not (np.diff(levels) < 0).all():
-        raise ValueError(f"targets are {levels!r}; give them easiest first, strictly decreasing")
+        raise ValueError(f"targets are {levels!r}; they must be strictly decreasing, easiest first")
     if limits.ndim != 1 or not (np.diff(limits) > 0).all():
-        raise ValueError(f"budgets are {limits!r}; give them strictly increasing")
+        raise ValueError(f"budgets are {limits!r}; they must be strictly increasing")
     if needed.ndim != 2 or needed.shape[1] != levels.size or np.isnan(needed).any():
-        raise ValueError(f"erts have shape {needed.shape}; give (algorithms, {levels.size}) without NaN")
+        raise ValueError(f"erts have shape {needed.shape}; they must be (algorithms, {levels.size}) without NaN")
     missed = needed.min(axis=0) > limits[:, None]
     easiest = np.where(missed.any(axis=1), missed.argmax(axis=1), levels.size - 1)
     return levels[_strictly_increasing(easiest, levels.size) if distinct else easiest]

@@ -55,7 +55,7 @@ def vorobev(runs: Sequence[Curve], *, times: Bounds, values: Bounds) -> Vorobev:
         number = int(np.argmax(np.isnan(areas)))
         raise ValueError(
             f"run {number} is unknown from {functions[number].until:g} on; lower times.high (now {times.high:g}), or "
-            "carry its last value on by step_functions(runs, carry=True)"
+            "extend its last value with step_functions(runs, carry=True)"
         )
     shares = (np.arange(len(functions)) + 1) / len(functions)
     curves = level_curves(functions, shares.tolist())

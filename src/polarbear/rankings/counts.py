@@ -60,15 +60,13 @@ class LargeTies:
         tied, below, amounts, offsets = self.tied, self.below, self.amounts, self.offsets
         if tied.ndim not in {1, 2} or tied.shape != below.shape or tied.shape[:1] != amounts.shape:
             raise ValueError(
-                f"tied, below and amounts have shapes {tied.shape}, {below.shape} and {amounts.shape}; they need one "
-                "entry for each tie"
+                f"tied, below and amounts have shapes {tied.shape}, {below.shape} and {amounts.shape}; each must have "
+                "one entry per tie"
             )
         if offsets.ndim != 1 or offsets.size < 1 or offsets[0] != 0 or offsets[-1] != len(tied):
-            raise ValueError(
-                f"offsets are {offsets.tolist()}; they must lead from 0 to {len(tied)}, the number of ties"
-            )
+            raise ValueError(f"offsets are {offsets.tolist()}; they must run from 0 to {len(tied)}, the number of ties")
         if (set_sizes(tied) < 2).any() or (tied & below).any():
-            raise ValueError("a tie needs two members or more, none of which is also below it")
+            raise ValueError("each tie must have at least two members, none of which is also below it")
 
     @property
     def timepoints(self) -> int:
@@ -142,12 +140,12 @@ class ChoiceCounts:
         _freeze(self, wins=np.float64, sets=np.uint64, counts=np.float64, offsets=np.int64, rankings=np.int64)
         wins, sets, counts, offsets = self.wins, self.sets, self.counts, self.offsets
         if wins.ndim != 2:
-            raise ValueError(f"wins has shape {wins.shape}; it needs (timepoints, algorithms)")
+            raise ValueError(f"wins has shape {wins.shape}; it must be (timepoints, algorithms)")
         check_algorithms(wins.shape[1])
         if offsets.shape != (len(wins) + 1,) or self.rankings.shape != (len(wins),):
             raise ValueError(
-                f"offsets and rankings have shapes {offsets.shape} and {self.rankings.shape}; {len(wins)} timepoints "
-                f"need ({len(wins) + 1},) and ({len(wins)},)"
+                f"offsets and rankings have shapes {offsets.shape} and {self.rankings.shape}; for {len(wins)} "
+                f"timepoints they must be ({len(wins) + 1},) and ({len(wins)},)"
             )
         words = empty_sets((), wins.shape[1]).shape
         if sets.shape != (*counts.shape, *words) or offsets[0] != 0 or offsets[-1] != len(sets):
@@ -157,11 +155,13 @@ class ChoiceCounts:
             )
         ties = self.ties if self.ties.tied.size else LargeTies.none(*wins.shape)
         if ties.timepoints != len(wins):
-            raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {len(wins)}")
+            raise ValueError(f"the number of timepoints is {ties.timepoints} in ties, but {len(wins)} in wins")
         if ties.tied.shape[1:] != words:
-            raise ValueError(f"sets of ties have shape {ties.tied.shape}, and choice sets {sets.shape}")
+            raise ValueError(f"sets of ties have shape {ties.tied.shape}, but choice sets have shape {sets.shape}")
         if self.instances is not None and self.instances.ranks.shape[1:] != wins.shape:
-            raise ValueError(f"the ranks of instances have shape {self.instances.ranks.shape}, and wins {wins.shape}")
+            raise ValueError(
+                f"the ranks of instances have shape {self.instances.ranks.shape}, but wins has shape {wins.shape}"
+            )
         object.__setattr__(self, "ties", ties)
 
     @property
@@ -173,7 +173,7 @@ class ChoiceCounts:
         """
         if self.instances is None:
             raise ValueError(
-                "the ranking of each instance is needed, and these counts are sums only; make them by "
+                "the ranking of each instance is needed, but these counts are only sums; make them with "
                 "polarbear.rankings.choice_counts"
             )
         return self.instances
@@ -287,7 +287,7 @@ class ChoiceCounts:
         """
         ratings = np.asarray(theta, dtype=np.float64)
         if ratings.shape[-2:] != self.wins.shape:
-            raise ValueError(f"theta has shape {ratings.shape}; its last two axes need {self.wins.shape}")
+            raise ValueError(f"theta has shape {ratings.shape}; its last two axes must be {self.wins.shape}")
         result = np.einsum("...ti,ti->...t", np.log(ratings), self.wins)
         for t in range(self.timepoints):
             _, sets, counts = self.at(t)

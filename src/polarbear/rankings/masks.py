@@ -27,7 +27,7 @@ MOST_ALGORITHMS = 32_767
 def check_algorithms(algorithms: int) -> None:
     """Raise a ValueError unless this number of algorithms can be ranked."""
     if not 1 <= algorithms <= MOST_ALGORITHMS:
-        raise ValueError(f"there are {algorithms} algorithms; rankings are kept of 1 to {MOST_ALGORITHMS:,}")
+        raise ValueError(f"there are {algorithms} algorithms; there must be 1 to {MOST_ALGORITHMS:,}")
 
 
 def empty_sets(shape: tuple[int, ...], algorithms: int) -> MaskArray:

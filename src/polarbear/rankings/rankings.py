@@ -50,13 +50,13 @@ class Rankings:
     def __post_init__(self) -> None:
         shape = np.shape(self.ranks)
         if len(shape) != 3:
-            raise ValueError(f"ranks has shape {shape}; it needs (instances, timepoints, algorithms)")
+            raise ValueError(f"ranks has shape {shape}; it must be (instances, timepoints, algorithms)")
         check_algorithms(shape[2])
         sizes = (len(self.instances), len(self.times), len(self.algorithms))
         if sizes != shape or not len(self.weights) == len(self.groups) == shape[0]:
             raise ValueError(
-                f"ranks has shape {shape} for {sizes[0]} instances with {len(self.weights)} weights and "
-                f"{len(self.groups)} groups, {sizes[1]} times and {sizes[2]} algorithms"
+                f"ranks has shape {shape}, but the lengths of instances, weights, groups, times and algorithms are "
+                f"{sizes[0]}, {len(self.weights)}, {len(self.groups)}, {sizes[1]} and {sizes[2]}"
             )
         dtypes = {"ranks": _rank_type(shape[2]), "weights": np.float64, "groups": np.int64, "times": np.float64}
         for name, dtype in dtypes.items():
@@ -108,7 +108,7 @@ class Rankings:
         if len(names) != count:
             raise ValueError(f"there are {len(names)} names for {count} instances")
         if tail not in get_args(Tail):
-            raise ValueError(f"tail is {tail!r}; algorithms at +inf are one of {', '.join(get_args(Tail))}")
+            raise ValueError(f"tail is {tail!r}; it must be one of {', '.join(get_args(Tail))}")
         ranks = _ranks(cells)
         ranks[np.isnan(cells)] = NOT_RUN
         if tail == "unordered":
@@ -279,13 +279,15 @@ def virtual_algorithm(
     """
     cells, chosen = _checked_values(values), list(members)
     if not chosen or not all(0 <= member < cells.shape[2] for member in chosen):
-        raise ValueError(f"members are {chosen}; a portfolio needs indices from 0 to {cells.shape[2] - 1}")
+        raise ValueError(f"members are {chosen}; give at least one index, from 0 to {cells.shape[2] - 1}")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"members are {chosen}; each has one run on an instance, so name it once")
+        raise ValueError(f"members are {chosen}; give each index once, as each algorithm has one run per instance")
     combined = cells[:, :, chosen]
     outcome = np.min(combined, axis=2) if combine is None else np.asarray(combine(combined), dtype=np.float64)
     if outcome.shape != cells.shape[:2]:
-        raise ValueError(f"combine gave shape {outcome.shape}; it must turn {combined.shape} into {cells.shape[:2]}")
+        raise ValueError(
+            f"combine returned shape {outcome.shape}; from {combined.shape} it must return {cells.shape[:2]}"
+        )
     outcome = np.where(np.isnan(combined).any(axis=2), np.nan, outcome)
     return np.concatenate([np.delete(cells, chosen, axis=2), outcome[:, :, np.newaxis]], axis=2)
 
@@ -341,7 +343,7 @@ def _ranks(values: FloatArray) -> Ranks:
 def _checked_values(values: ArrayLike) -> FloatArray:
     cells = np.asarray(values, dtype=np.float64)
     if cells.ndim != 3:
-        raise ValueError(f"values has shape {cells.shape}; it needs (instances, timepoints, algorithms)")
+        raise ValueError(f"values has shape {cells.shape}; it must be (instances, timepoints, algorithms)")
     return cells
 
 

@@ -202,14 +202,15 @@ class TestSharedDurations:
         assert np.median(found.success) > 0.8, "a run that never began has not failed"
 
     @pytest.mark.parametrize(
-        ("ends", "message"), [([INF, INF], "no run of any configuration reaches"), ([5.0, INF], "no two runs")]
+        ("ends", "message"),
+        [([INF, INF], "no run of any configuration reaches"), ([5.0, INF], "no configuration has two runs")],
     )
     def test_of_nothing_are_refused(self, ends, message):
         with pytest.raises(ValueError, match=message):
             shared_durations([[0.0, 0.0]], [ends], rng=np.random.default_rng(1))
 
     def test_settings_of_other_configurations_are_refused(self):
-        with pytest.raises(ValueError, match=r"settings have shape \(2, 1\); each of 3 configurations"):
+        with pytest.raises(ValueError, match=r"settings have shape \(2, 1\); give 3 rows, one per configuration"):
             shared_durations([[0.0]] * 3, [[1.0]] * 3, settings=np.ones((2, 1)), rng=np.random.default_rng(1))
 
     def test_on_the_same_instances_only_what_differs_within_them_is_chance(self):
@@ -242,7 +243,7 @@ class TestAdaptiveConfigurations:
         assert adaptive_configurations(runtimes, {}, [1, 0.1], rng=np.random.default_rng(1)) is None
 
     def test_targets_that_are_not_those_of_the_runtimes_are_refused(self):
-        with pytest.raises(ValueError, match=r"runtimes of A have shape \(1, 2\); there are 3 targets"):
+        with pytest.raises(ValueError, match=r"runtimes of A have shape \(1, 2\); they must be \(runs, 3\)"):
             adaptive_configurations({"A": [[1.0, 2.0]]}, {}, [1, 2, 3], rng=np.random.default_rng(1))
 
     def test_after_handovers_that_take_half_as_long_again(self):

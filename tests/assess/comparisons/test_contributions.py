@@ -202,9 +202,9 @@ GOOD = {"attained": np.full((2, 1, 2), 0.5), "times": [1, 2]}
         ({"times": [1, 2, 3]}, r"times \(3,\)"),
         ({"scale": "sqrt"}, "scale is 'sqrt'"),
         ({"portfolio": "worst"}, "portfolio is 'worst'"),
-        ({"permutations": 10}, "rng None"),
+        ({"permutations": 10}, "rng is None"),
         ({"permutations": 1, "rng": np.random.default_rng(0)}, "permutations is 1"),
-        ({"names": ["a", "a"]}, "2 different names"),
+        ({"names": ["a", "a"]}, "a different name for each of 2 algorithms"),
     ],
 )
 def test_wrong_input_is_named(change, message):

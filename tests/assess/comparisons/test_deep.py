@@ -79,7 +79,7 @@ def test_permuting_algorithms_permutes_ranks():
 
 def test_failures_need_another_centre():
     groups = {"f": {"a": np.arange(9.0), "b": np.r_[np.arange(8.0) + 50, np.inf], "c": np.full(9, np.inf)}}
-    with pytest.raises(ValueError, match='runs failed on f, so that a mean is infinite; use centre="mean rank"'):
+    with pytest.raises(ValueError, match='runs failed on f, so a mean is infinite; use centre="mean rank"'):
         deep_ranking(groups)
     with pytest.raises(ValueError, match="a median is infinite"):
         deep_ranking(groups, centre="median")
@@ -160,8 +160,8 @@ def test_false_differences_are_as_rare_as_promised(practical):
     [
         ({"criterion": "t"}, "criterion is 't'"),
         ({"centre": "mode"}, "centre"),
-        ({"draws": 9}, "draws is 9 and epsilon 0, which unites no runs; give an epsilon above 0"),
-        ({"draws": 9, "epsilon": 1}, "draws is 9 without rng"),
+        ({"draws": 9}, "draws is 9 but epsilon is 0, so no runs would be merged; set epsilon above 0"),
+        ({"draws": 9, "epsilon": 1}, "draws is 9 but rng is not given"),
         ({"draws": -1, "epsilon": 1}, "draws"),
     ],
 )

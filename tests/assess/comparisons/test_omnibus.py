@@ -60,7 +60,7 @@ def test_two_algorithms():
     assert after.p_values[1] == pytest.approx(paired.pvalue)
     signed = scipy.stats.wilcoxon(*data.T, method="asymptotic")
     assert omnibus_test(data, test="wilcoxon").p_value == pytest.approx(signed.pvalue)
-    with pytest.raises(ValueError, match="for 2 algorithms it is one of auto, anova, wilcoxon"):
+    with pytest.raises(ValueError, match="for 2 algorithms it must be one of auto, anova, wilcoxon"):
         omnibus_test(data, test="friedman")
 
 
@@ -205,7 +205,11 @@ def test_equal_algorithms():
     [
         ([[1.0, 2.0]], {}, r"shape \(1, 2\)"),
         ([[1.0, 2.0], [np.inf, 1.0]], {}, r"measures\[1, 0\] is inf"),
-        ([[1.0, 2.0], [2.0, 1.0]], {"test": "nemenyi"}, "test is 'nemenyi'; it is one of friedman, anova, aligned"),
+        (
+            [[1.0, 2.0], [2.0, 1.0]],
+            {"test": "nemenyi"},
+            "test is 'nemenyi'; it must be one of friedman, anova, aligned",
+        ),
         ([[1.0, 2.0], [2.0, 1.0]], {"control": "z"}, "control is 'z'"),
     ],
 )

@@ -106,8 +106,8 @@ def test_crossing_distributions_stay_incomparable():
     ("better", "names", "message"),
     [
         (np.zeros((2, 3)), None, r"shape \(2, 3\)"),
-        (np.zeros((2, 2)), ["a"], "2 different names"),
-        (np.zeros((2, 2)), ["a", "a"], "2 different names"),
+        (np.zeros((2, 2)), ["a"], "a different name for each of 2 algorithms"),
+        (np.zeros((2, 2)), ["a", "a"], "a different name for each of 2 algorithms"),
     ],
 )
 def test_wrong_input_is_named(better, names, message):

@@ -118,7 +118,7 @@ def test_equal_algorithms_are_seldom_parted():
         ({"statistic": "mode"}, "statistic is 'mode'"),
         ({"alpha": 0}, "alpha is 0"),
         ({"resamples": 0}, "resamples is 0"),
-        ({"names": ["a"]}, "5 different names"),
+        ({"names": ["a"]}, "a different name for each of 5 algorithms"),
     ],
 )
 def test_wrong_input_is_named(change, message):

@@ -148,7 +148,7 @@ def test_contributions_that_cannot_be_had_are_refused(count, message):
 
 
 def test_targets_that_are_not_those_of_the_runtimes_are_refused():
-    with pytest.raises(ValueError, match=r"runtimes of A have shape \(1, 2\); there are 3 targets"):
+    with pytest.raises(ValueError, match=r"runtimes of A have shape \(1, 2\); they must be \(runs, 3\)"):
         dynamic_virtual_best({"A": [[1.0, 2.0]]}, {"A": [5.0]}, [1, 2, 3], rng=np.random.default_rng(1))
 
 
@@ -187,7 +187,7 @@ class TestReport:
         data = switching_data(found)
         assert [row[1:3] for row in data.rows] == [("1", 2), ("1", 5), ("2", 2), ("2", 5)]
         assert {row[3] for row in data.rows} == {"fast"}, "nobody is better at any target"
-        assert "keeps 1.00" in switching_in_words(found)
+        assert "1.00 on the other half" in switching_in_words(found)
 
     def test_tells_what_algorithms_are_good_for(self):
         roles = switching_roles(switching(Assessment(subject_of(runs())), held_out=False))
@@ -206,9 +206,9 @@ class TestReport:
 
     def test_in_sample_says_that_it_promises_too_much(self):
         said = switching_in_words(switching(Assessment(subject_of(runs())), held_out=False))
-        assert "not valued on other runs" in said
+        assert "not evaluated on other runs" in said
 
     def test_of_one_algorithm_is_refused(self):
         alone = [run for run in runs() if run.key.algorithm == "fast"]
-        with pytest.raises(ValueError, match="on no problem do two algorithms have runs"):
+        with pytest.raises(ValueError, match="no problem has runs of two algorithms"):
             switching(Assessment(subject_of(alone)))

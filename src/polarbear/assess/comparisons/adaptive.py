@@ -87,7 +87,7 @@ class AdaptiveConfigurations(Result):
         """
         factors = floats(ratios)
         if factors.ndim != 1 or not factors.size or not (factors > 0).all():
-            raise ValueError(f"ratios are {factors!r}; give a list of at least one, above 0")
+            raise ValueError(f"ratios are {factors!r}; give a list of one or more numbers above 0")
         return replace(self, gains=1 - (1 - self.gains) * rng.choice(factors, self.gains.shape))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -145,7 +145,9 @@ def adaptive_configurations(
     at, names = floats(targets), tuple(runtimes)
     hits = {name: floats(times) for name, times in runtimes.items()}
     if wrong := [name for name, times in hits.items() if times.shape[1:] != at.shape]:
-        raise ValueError(f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; there are {at.size} targets")
+        raise ValueError(
+            f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; they must be (runs, {at.size}), for the targets"
+        )
     every = average_hitting_times(hits)
     paired = np.where([[name in baselines] for name in names], np.inf, every)
     until = 1 + int(np.flatnonzero(np.isfinite(paired).any(axis=0)).max(initial=-1))

@@ -112,13 +112,15 @@ def contributions(
     elif permutations is None:
         if count > EXACT_LIMIT:
             raise ValueError(
-                f"{count} algorithms have 2^{count} portfolios; with a group_size exact values are for at most "
+                f"{count} algorithms have 2^{count} portfolios; with a group_size, values are exact for at most "
                 f"{EXACT_LIMIT}: set permutations (such as 1000) and rng to sample, or leave group_size out"
             )
         shapley, error = shapley_values(_portfolio_values(misses, weights, portfolio), group_size=size), np.zeros(count)
     else:
         if rng is None or permutations < 2:
-            raise ValueError(f"permutations is {permutations!r} and rng {rng!r}; sampling needs 2 or more, and rng")
+            raise ValueError(
+                f"permutations is {permutations!r} and rng is {rng!r}; sampling needs 2 or more permutations, and rng"
+            )
         orders = rng.permuted(np.tile(np.arange(count), (permutations, 1)), axis=1)
         early = np.argsort(orders, axis=1) < size  # the place at which each joins
         gains = _gains(misses, weights, portfolio, orders) * early * (count / size)
@@ -229,12 +231,12 @@ def _read(attained: ArrayLike, times: ArrayLike, scale: Scale) -> tuple[FloatArr
     data, at = floats(attained), floats(times)
     if data.ndim != 3 or at.shape != data.shape[2:] or at.size < 2 or not data.size:
         raise ValueError(
-            f"attained has shape {data.shape} and times {at.shape}; they need (algorithms, problems, times) and "
-            "(times,), at least 2 times"
+            f"attained has shape {data.shape} and times {at.shape}; they must be (algorithms, problems, times) "
+            "and (times,), with at least 2 times"
         )
     if not ((data >= 0) & (data <= 1)).all():
         index = np.argwhere(~((data >= 0) & (data <= 1)))[0].tolist()
-        raise ValueError(f"attained{index} is {data[tuple(index)]}; probabilities lie from 0 to 1")
+        raise ValueError(f"attained{index} is {data[tuple(index)]}; probabilities must be between 0 and 1")
     check_choice(scale, Scale, "scale")
     if not np.isfinite(at).all() or (np.diff(at) <= 0).any() or (scale == "log" and at[0] <= 0):
         raise ValueError(

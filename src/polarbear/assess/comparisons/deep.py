@@ -147,11 +147,15 @@ def deep_ranking(
             there are draws without `rng` or ε.
     """
     if real_number(epsilon, "epsilon", ge=0) and centre == "mean rank" and not draws:
-        raise ValueError(f'epsilon is {epsilon:g}, in units of the values; set centre to "mean" or "median", or draws')
+        raise ValueError(
+            f'epsilon is {epsilon:g}, in units of the values, not of ranks; set centre to "mean" or "median", or draws'
+        )
     if whole_number(draws, "draws", ge=0) and not epsilon:
-        raise ValueError(f"draws is {draws} and epsilon 0, which unites no runs; give an epsilon above 0, or no draws")
+        raise ValueError(
+            f"draws is {draws} but epsilon is 0, so no runs would be merged; set epsilon above 0, or draws to 0"
+        )
     if draws and rng is None:
-        raise ValueError(f"draws is {draws} without rng; give one, such as numpy.random.default_rng(1)")
+        raise ValueError(f"draws is {draws} but rng is not given; give one, such as numpy.random.default_rng(1)")
     check_choice(criterion, Criterion, "criterion")
     by_function: list[tuple[FloatArray, bool, FloatArray]] = []
     for function, samples in read_groups(groups).items():
@@ -294,7 +298,7 @@ def _centres(runs: list[FloatArray], centre: Centre, function: str) -> FloatArra
     centres = np.array([run.mean() if centre == "mean" else np.median(run) for run in runs])
     if np.isinf(centres).any():
         raise ValueError(
-            f'runs failed on {function}, so that a {centre} is infinite; use centre="mean rank", or put a penalty '
-            "(such as 10 times the budget) in place of inf"
+            f'runs failed on {function}, so a {centre} is infinite; use centre="mean rank", or replace inf by a '
+            "penalty (such as 10 times the budget)"
         )
     return centres

@@ -125,7 +125,9 @@ def omnibus_test(
         safe = bool((normality > alpha).all()) and levene > alpha
         test = "anova" if safe else rank_test
     elif test not in (allowed := ("anova", rank_test, "aligned ranks", "quade")):
-        raise ValueError(f"test is {test!r}; for {data.shape[1]} algorithms it is one of auto, {', '.join(allowed)}")
+        raise ValueError(
+            f"test is {test!r}; for {data.shape[1]} algorithms it must be one of auto, {', '.join(allowed)}"
+        )
     statistic, p_value = _apply(test, data)
     return Omnibus(chosen, test, statistic, p_value, alpha, p_value <= alpha, data.mean(axis=0), normality, levene)
 
@@ -174,9 +176,9 @@ def post_hoc(
         freedom, between, error = _variances(data)
         spread, law = math.sqrt(2 * (between + (functions - 1) * error)) / functions, stats.norm
     else:
-        raise ValueError(f"test is {test!r}; it is one of {', '.join(get_args(PostHocTest))}")
+        raise ValueError(f"test is {test!r}; it must be one of {', '.join(get_args(PostHocTest))}")
     if control is not None and control not in chosen:
-        raise ValueError(f"control is {control!r}; it is one of {', '.join(chosen)}")
+        raise ValueError(f"control is {control!r}; it must be one of {', '.join(chosen)}")
     means = data.mean(axis=0)
     at = int(np.argmin(means)) if control is None else chosen.index(control)
     others = np.arange(count, dtype=np.int64) != at
@@ -193,7 +195,9 @@ def post_hoc(
 def _measures(measures: ArrayLike) -> FloatArray:
     data = floats(measures)
     if data.ndim != 2 or min(data.shape) < 2:
-        raise ValueError(f"measures have shape {data.shape}; they need (functions, algorithms), at least 2 of each")
+        raise ValueError(
+            f"measures have shape {data.shape}; they must be (functions, algorithms), with at least 2 of each"
+        )
     if not np.isfinite(data).all():
         index = np.argwhere(~np.isfinite(data))[0].tolist()
         raise ValueError(f"measures{index} is {data[tuple(index)]}; give finite numbers, such as ranks")

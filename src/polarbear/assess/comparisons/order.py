@@ -68,7 +68,7 @@ def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> Part
 
     beats = np.array(better, dtype=bool)
     if beats.ndim != 2 or beats.shape[0] != beats.shape[1]:
-        raise ValueError(f"better has shape {beats.shape}; it needs one row and one column for each algorithm")
+        raise ValueError(f"better has shape {beats.shape}; it must have one row and one column per algorithm")
     chosen = default_names(names, len(beats))
     np.fill_diagonal(beats, val=False)
     count, group = connected_components(beats, directed=True, connection="strong")

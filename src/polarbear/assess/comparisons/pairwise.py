@@ -123,7 +123,7 @@ def adjust_p_values(p_values: ArrayLike, *, correction: Correction = "holm") -> 
     """
     p = floats(p_values)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"p_values must be 1-D and lie in [0, 1], got {p!r}")
+        raise ValueError(f"p_values are {p!r}; they must be 1-D and between 0 and 1")
     check_choice(correction, Correction, "correction")
     order = np.argsort(p)
     sorted_ = p[order]
@@ -297,8 +297,8 @@ def mann_whitney(
                 if tied.size:
                     i, j = first[pairs[tied[0]]], second[pairs[tied[0]]]
                     raise ValueError(
-                        f"{names[i]} against {names[j]}: runs tie, so that the exact Mann–Whitney test does not hold; "
-                        'use method="asymptotic", which corrects for ties'
+                        f"{names[i]} against {names[j]}: some runs are tied, so the exact Mann–Whitney test is not "
+                        'valid; use method="asymptotic", which corrects for ties'
                     )
             tested: Any = stats.mannwhitneyu(own, other, alternative=alternative, method=method, axis=1)
             u, p_values = tested.statistic, tested.pvalue
@@ -333,13 +333,15 @@ def wilcoxon(
         from scipy import stats
 
         if first.size != second.size:
-            raise ValueError(f"{first.size} and {second.size} runs cannot be paired; give both the same instances")
+            raise ValueError(
+                f"{first.size} and {second.size} runs cannot be paired; give runs of both on the same instances"
+            )
         unequal = first != second
         differences = first[unequal] - second[unequal]
         sizes = np.abs(differences)
         if method == "exact" and (differences.size < first.size or np.unique(sizes).size < sizes.size):
             raise ValueError(
-                "pairs of runs are equal or their differences tie, so that the exact Wilcoxon test does not hold; "
+                "some pairs of runs are equal or their differences are tied, so the exact Wilcoxon test is not valid; "
                 'use method="asymptotic", which corrects for ties'
             )
         ranks = stats.rankdata(sizes)

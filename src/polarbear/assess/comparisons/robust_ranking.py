@@ -145,12 +145,13 @@ def _values_and_times(values: ArrayLike, times: ArrayLike) -> tuple[FloatArray, 
     data, at = floats(values), floats(times)
     if data.ndim != 3 or at.shape != data.shape[2:] or not data.size:
         raise ValueError(
-            f"values have shape {data.shape} and times {at.shape}; give (algorithms, instances, times), (times,)"
+            f"values have shape {data.shape} and times {at.shape}; they must be (algorithms, instances, times) "
+            "and (times,)"
         )
     if np.isnan(data).any() or np.isneginf(data).any():
         index = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
         raise ValueError(
-            f"values{list(index)} is {data[index]}; rank only at times that all runs reached, inf if failed"
+            f"values{list(index)} is {data[index]}; rank only at times that all runs reached, with inf for failed runs"
         )
     return data, at
 

@@ -62,7 +62,7 @@ def read_samples(samples: Samples, group: str = "") -> dict[str, FloatArray]:
     """
     where = f" on {group}" if group else ""
     if len(samples) < 2:
-        raise ValueError(f"samples{where} hold {len(samples)} algorithm(s); a comparison needs at least 2")
+        raise ValueError(f"the number of algorithms in samples{where} is {len(samples)}; a comparison needs at least 2")
     return {name: _read(sample, f"{name}{where}") for name, sample in samples.items()}
 
 
@@ -72,7 +72,7 @@ def _read(sample: ArrayLike, whose: str) -> FloatArray:
         raise ValueError(f"the sample of {whose} has shape {runs.shape}; give one number per run, and at least one run")
     if (unknown := np.isnan(runs)).any():
         raise ValueError(
-            f"run {int(unknown.argmax())} of {whose} is NaN, which is unknown; leave out runs that were cut short, "
+            f"run {int(unknown.argmax())} of {whose} is NaN, which means unknown; leave out runs that were cut short, "
             "or write inf where a run failed"
         )
     if np.isneginf(runs).any():
@@ -93,7 +93,7 @@ def read_groups(groups: Groups) -> dict[str, dict[str, FloatArray]]:
         if set(samples) != set(names):
             odd = ", ".join(sorted(set(samples) ^ set(names)))
             raise ValueError(
-                f"group {group!r} differs from the first group in {odd}; all groups need the same algorithms"
+                f"group {group!r} differs from the first group in {odd}; all groups must have the same algorithms"
             )
     return {group: read_samples({name: samples[name] for name in names}, group) for group, samples in groups.items()}
 
@@ -106,11 +106,11 @@ def default_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """
     chosen = tuple(str(index) for index in range(count)) if names is None else tuple(names)
     if len(chosen) != count or len(set(chosen)) != count:
-        raise ValueError(f"names are {chosen}; the data need {count} different names")
+        raise ValueError(f"names are {chosen}; give a different name for each of {count} algorithms")
     return chosen
 
 
 def check_choice(value: str, choices: Any, name: str) -> None:
     """Raise a ValueError that names the value unless it is one of the literals of a type."""
     if value not in get_args(choices):
-        raise ValueError(f"{name} is {value!r}; it is one of {', '.join(get_args(choices))}")
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(get_args(choices))}")

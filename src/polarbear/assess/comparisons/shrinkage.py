@@ -72,7 +72,7 @@ def shared_durations(
     labels: Sequence[ArrayLike | None] = [None] * len(begin) if instances is None else instances
     spells = [_Spells.of(*each) for each in zip(begin, end, labels, strict=True)]
     if not any(spell.times.size for spell in spells):
-        raise ValueError("no run of any configuration reaches the target; give an easier one")
+        raise ValueError("no run of any configuration reaches the target; give an easier target")
     means = np.exp(_normal_draws(spells, _kernels(len(spells), settings), draws, rng))
     hits, trials = np.array([(spell.times.size, spell.begun) for spell in spells], dtype=float).T
     alpha, beta = _beta_prior(hits, trials)
@@ -110,7 +110,7 @@ def _kernels(count: int, settings: ArrayLike | None) -> FloatArray:
         return alone[np.newaxis]
     given = floats(settings)
     if given.shape[:1] != (count,) or given.ndim != 2 or not given.any(axis=1).all():
-        raise ValueError(f"settings have shape {given.shape}; each of {count} configurations needs a row with an entry")
+        raise ValueError(f"settings have shape {given.shape}; give {count} rows, one per configuration, none all zero")
     share = given @ given.T
     share = share / np.sqrt(np.outer(share.diagonal(), share.diagonal()))
     return np.stack([share, share**2, alone])
@@ -165,7 +165,10 @@ def _noise(spells: Sequence[_Spells]) -> FloatArray:
     """(n,) variance of the logarithm of each mean duration, from its own spread and that of all."""
     squares, freedom = np.array([spell.spread for spell in spells]).T
     if not (known := float(freedom.sum())):
-        raise ValueError("no two runs of a configuration tell how much their durations differ; give more runs of each")
+        raise ValueError(
+            "no configuration has two runs (on one instance, if instances are given) from which to estimate "
+            "the variance of durations; give more runs of each"
+        )
     hits = np.array([spell.times.size for spell in spells])
     spread = (squares + _PRIOR_RUNS * squares.sum() / known) / (freedom + _PRIOR_RUNS)
     return np.maximum(spread / hits, 1e-8)

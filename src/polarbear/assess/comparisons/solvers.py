@@ -102,7 +102,7 @@ def static_virtual_best(performance: ArrayLike, *, target: int = -1, names: Sequ
     data = _read(performance)
     if data.ndim != 3 or not -data.shape[1] <= target < data.shape[1]:
         raise ValueError(
-            f"performance has shape {data.shape} and target is {target!r}; it needs (functions, targets, "
+            f"performance has shape {data.shape} and target is {target!r}; they must be (functions, targets, "
             "algorithms) and the index of a target"
         )
     at = virtual_best(data[:, target], names=names)
@@ -127,12 +127,12 @@ def single_best(
     """
     data = _read(performance)
     if data.ndim != 2:
-        raise ValueError(f"performance has shape {data.shape}; it needs (functions, algorithms)")
+        raise ValueError(f"performance has shape {data.shape}; it must be (functions, algorithms)")
     chosen = default_names(names, data.shape[1])
     scores = _aggregate(data, aggregate)
     if np.isinf(scores).all():
         raise ValueError(
-            f"every algorithm is infinite on some function, so that no {aggregate} is finite; "
+            f"every algorithm is infinite on some function, so no {aggregate} is finite; "
             'use aggregate="mean rank", or penalized performance such as PAR-10'
         )
     best = int(np.argmin(scores))
@@ -202,24 +202,25 @@ def _aggregate(data: FloatArray, aggregate: Aggregate) -> FloatArray:
         return data.mean(axis=0)
     if aggregate == "geometric mean":
         if (data <= 0).any():
-            raise ValueError("a geometric mean needs positive performance")
+            raise ValueError(f"performance has the value {data.min():g}; a geometric mean needs positive values")
         return np.exp(np.log(data).mean(axis=0))
     if aggregate == "mean rank":
         from scipy.stats import rankdata  # slow to import
 
         return floats(rankdata(data, axis=1)).mean(axis=0)
-    raise ValueError(f"aggregate is {aggregate!r}; it is one of {', '.join(get_args(Aggregate))}")
+    raise ValueError(f"aggregate is {aggregate!r}; it must be one of {', '.join(get_args(Aggregate))}")
 
 
 def _scores(aggregate: Aggregate, **performances: ArrayLike) -> list[float]:
     columns = {name: _read(performance) for name, performance in performances.items()}
     shapes: dict[str, Any] = {name: column.shape for name, column in columns.items()}
     if len(set(shapes.values())) > 1 or next(iter(columns.values())).ndim != 1:
-        raise ValueError(f"shapes are {shapes}; they all need to be (functions,)")
+        raise ValueError(f"shapes are {shapes}; they must all be (functions,)")
     scores = _aggregate(np.column_stack(list(columns.values())), aggregate)
     if not np.isfinite(scores).all():
         worst = list(columns)[int(np.argmin(np.isfinite(scores)))]
         raise ValueError(
-            f"the {aggregate} of {worst} is infinite; penalize failures (such as PAR-10) or leave functions out"
+            f"the {aggregate} of {worst} is infinite; penalize failures (as PAR-10 does), or leave out "
+            "functions with failures"
         )
     return [float(score) for score in scores]

@@ -142,7 +142,9 @@ def dynamic_virtual_best(
     at, most = floats(targets), whole_number(switches, "switches", 0)
     hits = {name: floats(times) for name, times in runtimes.items()}
     if wrong := [name for name, times in hits.items() if times.shape[1:] != at.shape]:
-        raise ValueError(f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; there are {at.size} targets")
+        raise ValueError(
+            f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; they must be (runs, {at.size}), for the targets"
+        )
     able = {name: times for name, times in hits.items() if np.isfinite(times[:, -1]).any()}
     if not able:
         return None
@@ -246,9 +248,11 @@ def switch_contributions(erts: ArrayLike) -> FloatArray:
     """
     pairs = _pairs(floats(erts))
     if len(pairs) > EXACT_LIMIT:
-        raise ValueError(f"there are {len(pairs)} algorithms; Shapley values take up to {EXACT_LIMIT}: leave some out")
+        raise ValueError(
+            f"there are {len(pairs)} algorithms; Shapley values are computed for at most {EXACT_LIMIT}: leave some out"
+        )
     if not np.isfinite(pairs).any():
-        raise ValueError("no algorithm reaches the last target; leave out the targets that nobody reaches")
+        raise ValueError("no algorithm reaches the last target; leave out targets that none reaches")
     masks = np.arange(1 << len(pairs))[:, None] >> np.arange(len(pairs)) & 1 == 1
     best = np.array([pairs[np.ix_(mask, mask)].min(initial=np.inf) for mask in masks])
     return shapley_values(pairs.min() / best)

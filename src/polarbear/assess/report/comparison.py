@@ -211,10 +211,10 @@ def compare(
     """
     cells = _common_cells(assessment.subject)
     if misses != "last" and target is None:
-        raise ValueError(f"misses is {misses!r}, which is for runtimes; give a target, or leave misses out")
+        raise ValueError(f"misses is {misses!r}, which applies only to runtimes; give a target, or leave misses out")
     measure, samples = _samples(assessment, cells, target, budget, misses)
     if test not in TESTS:
-        raise ValueError(f"test is {test!r}; it is one of {', '.join(TESTS)}")
+        raise ValueError(f"test is {test!r}; it must be one of {', '.join(TESTS)}")
     check_choice(correction, Correction, "correction")
     return Comparison(
         assessment, measure, cells, samples, test, correction, real_number(alpha, "alpha", gt=0, lt=1), seed
@@ -240,10 +240,14 @@ def _common_cells(subject: Subject) -> tuple[Cell, ...]:
             if missing
             else ""
         )
-        raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}{lost}")
+        raise ValueError(
+            f"a comparison needs at least 2 algorithms; there is only {', '.join(subject.algorithms)}{lost}"
+        )
     cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
     if not cells:
-        raise ValueError(f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some out")
+        raise ValueError(
+            f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some of these out"
+        )
     return cells
 
 
@@ -258,7 +262,7 @@ def _samples(
         check_precisions([target], biobjective=subject.absolute or any(cell.biobjective for cell in cells))
         if not (subject.knows_optima or subject.absolute):
             raise ValueError(
-                f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "
+                f"target {target:g} is a precision, but not all optima are known; compare at a budget, or give the "
                 "value as an absolute target"
             )
         reached = _by_cell(cells, lambda cell, trials: trials.runtimes([target], absolute=cell.absolute)[:, 0])
@@ -282,8 +286,8 @@ def _treated(times: FloatArray, cell: Cell, name: str, target: float, misses: Mi
     runtimes = treat_misses(times, cell.trials[name].evaluations, misses)
     if not runtimes.size:
         raise ValueError(
-            f"no run of {name} reached {target:g} on {cell.name}, so that nothing is left once misses are removed; "
-            "give an easier target, or count misses in another way"
+            f"no run of {name} reached {target:g} on {cell.name}, so nothing is left once misses are removed; "
+            "give an easier target, or treat misses in another way"
         )
     return runtimes
 
@@ -292,7 +296,7 @@ def _budget(budget: float | str, cell: Cell) -> float:
     """The budget on a problem, in evaluations."""
     number = parse_number(budget, cell.dimension or None) if isinstance(budget, str) else budget
     if not 1 <= number < np.inf:
-        raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
+        raise ValueError(f"budget is {budget!r}; it must be a number of evaluations, at least 1")
     return number
 
 

@@ -44,7 +44,7 @@ def runtime_tables(
     """
     if not (subject.knows_optima or subject.absolute):
         raise ValueError(
-            "tables of expected runtimes need precisions, and not all optima are known; give values as absolute targets"
+            "tables of expected runtimes need precisions, but not all optima are known; give values as absolute targets"
         )
     check_precisions(targets or (), biobjective=any(cell.biobjective for cell in subject.cells))
     by_dimension: defaultdict[tuple[str, int], list[Cell]] = defaultdict(list)
@@ -55,7 +55,7 @@ def runtime_tables(
         usual, final = _usual(cells[0])
         trials = _counted(cells)
         if not trials:
-            raise ValueError(f"no run counts in the table of {dimension}-D: {left_out(subject)}")
+            raise ValueError(f"no runs are left for the table in {dimension}-D: {left_out(subject)}")
         tables.append(
             runtime_table(
                 trials, targets or usual, final_target=final, bootstraps=bootstraps, absolute=cells[0].absolute
@@ -83,8 +83,8 @@ def left_out(subject: Subject) -> str:
     if runs == counted:
         return ""
     return (
-        f"{runs - counted:,} of {runs:,} runs are on other instances of bbob-biobj than 1 to 10 and are left out, as "
-        "COCO does: the reference best-2016 was made from these"
+        "as in COCO, only instances 1 to 10 of bbob-biobj count, from which the reference best-2016 was made; runs "
+        f"left out: {runs - counted:,} of {runs:,}"
     )
 
 

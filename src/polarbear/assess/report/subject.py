@@ -224,7 +224,7 @@ def subject_of(
         TypeError: If `runs` is a path.
     """
     if isinstance(runs, str | PathLike):
-        raise TypeError(f"runs is {str(runs)!r}; read them, polarbear.store.read({str(runs)!r})")
+        raise TypeError(f"runs is {str(runs)!r}, a path; give the runs themselves, polarbear.store.read({str(runs)!r})")
     runs = list(runs)
     groups = group_trials(runs)
     lost_identities = [(run, _identity(run)) for run in runs if is_lost(run)]
@@ -239,13 +239,13 @@ def subject_of(
     if not cells and lost:
         raise ValueError(f"there are no runs to assess: {_gone(len(lost))}")
     if not cells:
-        raise ValueError("there are no runs to assess" + ("; choose less narrowly" if groups else ""))
+        raise ValueError("there are no runs to assess" + ("; widen the selection" if groups else ""))
     biobjective = [("biobj" in suite) for suite, _, _ in cells]
     if any(biobjective) and not all(biobjective):
-        raise ValueError("runs with one objective and with two cannot be assessed together; choose some of them")
+        raise ValueError("runs with one objective and with two cannot be assessed together; choose one kind")
     usual = biobjective_targets() if all(biobjective) else log_targets()
     if targets and absolute:
-        raise ValueError("targets are given both as precisions and as absolute values; give one kind of them")
+        raise ValueError("targets are given both as precisions and as absolute values; give one or the other")
     chosen = [run for trials in cells.values() for group in trials.values() for run in group.runs]
     levels = np.unique(_finite(absolute))[::-1] if absolute else _targets(chosen, targets, usual)
     return Subject(
@@ -275,14 +275,14 @@ def _require_known(
         for name in filters[column]:
             lost = sum(where[column] == name for where in lost_identities)
             if name not in present and lost:
-                raise ValueError(f"nothing is known of {kind} {name!r}: {_gone(lost)}; leave it out")
+                raise ValueError(f"there are no results for {kind} {name!r}: {_gone(lost)}; leave it out")
             if name not in present:
                 shown = present if kind == "function" else sorted(present)
-                raise ValueError(f"there are no runs of {kind} {name!r}; there are {', '.join(map(str, shown))}")
+                raise ValueError(f"there are no runs of {kind} {name!r}; choose from {', '.join(map(str, shown))}")
 
 
 def _gone(count: int) -> str:
-    runs = "its one run was" if count == 1 else f"all {count:,} runs were"
+    runs = "the only run was" if count == 1 else f"all {count:,} runs were"
     return f"{runs} killed or timed out before anything was recorded"
 
 
@@ -295,7 +295,7 @@ def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) ->
         return np.unique(wanted)[::-1] if wanted else usual
     if wanted:
         raise ValueError(
-            f"target precisions need optima, and that of {unknown} is not known; leave the targets out, or give values "
+            f"target precisions need optima, but that of {unknown} is not known; leave the targets out, or give values "
             "as absolute targets"
         )
     return None
@@ -305,13 +305,13 @@ def check_precisions(targets: Sequence[float], *, biobjective: bool) -> None:
     """Raise a ValueError unless all targets are finite and, if optima are exact and not a reference's, above 0."""
     if not np.isfinite(targets).all() or not (biobjective or (np.asarray(targets) > 0).all()):
         listed = ", ".join(f"{target:g}" for target in targets)
-        what = f"target is {listed}; it is" if len(targets) == 1 else f"targets are {listed}; each is"
+        what = f"target is {listed}; it must be" if len(targets) == 1 else f"targets are {listed}; each must be"
         raise ValueError(f"{what} a finite precision{'' if biobjective else ' above 0'}")
 
 
 def _finite(targets: Sequence[float]) -> Sequence[float]:
     if not np.isfinite(targets).all():
-        raise ValueError(f"targets are {', '.join(f'{target:g}' for target in targets)}; each is a finite number")
+        raise ValueError(f"targets are {', '.join(f'{target:g}' for target in targets)}; each must be a finite number")
     return targets
 
 

@@ -53,8 +53,8 @@ def switching(
     }
     if not found:
         raise ValueError(
-            "on no problem do two algorithms have runs of which one reaches the hardest target; give an easier one, or "
-            "more algorithms"
+            "no problem has runs of two algorithms, at least one of which reaches the hardest target; give an easier "
+            "target, or more algorithms"
         )
     return found
 
@@ -88,8 +88,8 @@ def adaptive(assessment: Assessment, *, count: int = 10, seed: int = 0) -> dict[
     }
     if not found:
         raise ValueError(
-            "on no problem do all runs of an algorithm reach two targets and another one the first; give an easier "
-            "target, or more algorithms"
+            "no problem has an algorithm whose runs all reach two targets, and another whose runs all reach the easier "
+            "one; give an easier target, or more algorithms"
         )
     return found
 
@@ -144,16 +144,16 @@ def _median_role(ratios: list[float], missing: int) -> float:
 def switching_in_words(found: Mapping[Cell, DynamicVirtualBest]) -> str:
     """Sentences on the speed-up that switching promises over all problems, and how much of it remains on other runs."""
     promised = np.median([best.speed_up for best in found.values()])
-    said = f"On the runs that chose it, the best policy is {promised:.2f} times as fast as the best single algorithm"
-    said = f"{said} (median of {plural(len(found), 'problem')})."
+    said = f"On the runs from which it was chosen, the best policy is {promised:.2f} times as fast as the best single"
+    said = f"{said} algorithm (median over {plural(len(found), 'problem')})."
     kept = np.concatenate([best.held_out for best in found.values()])
     if not kept.size:
-        return f"{said} It was not valued on other runs, on which it may gain less."
+        return f"{said} It was not evaluated on other runs, on which it may gain less."
     chosen = np.median(np.concatenate([best.promised for best in found.values()]))
     return (
-        f"{said} Chosen on half of the runs it promises a speed-up of {chosen:.2f}, and on the other half it keeps "
-        f"{np.median(kept):.2f} (medians); there it is slower than the best single algorithm in "
-        f"{100 * np.mean(kept < 1):.0f} % of cases. What a handover itself costs is not counted."
+        f"{said} When chosen on half of the runs, it has a median speed-up of {chosen:.2f} on these and "
+        f"{np.median(kept):.2f} on the other half, where it is slower than the best single algorithm in "
+        f"{100 * np.mean(kept < 1):.0f} % of cases. The cost of the handover itself is not counted."
     )
 
 

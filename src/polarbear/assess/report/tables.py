@@ -197,7 +197,7 @@ def _parameter(
 ) -> tuple[str, Iterator[_Sample]]:
     """Whether it is read at a "budget" or a "target", and the parameter of every algorithm in every cell."""
     if budgets is not None and targets is not None:
-        raise ValueError("both budgets and targets are given; a parameter is read at one of them")
+        raise ValueError("both budgets and targets are given; give one or the other")
 
     def samples() -> Iterator[_Sample]:
         for cell, name, where in _cells(subject):

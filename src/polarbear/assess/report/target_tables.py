@@ -95,12 +95,14 @@ def with_targets(subject: Subject, table: Mapping[Where, Sequence[float] | Float
     targets_of(subject)
     missing = [cell.name for cell in subject.cells if not len(table.get(_where(cell), ()))]
     if missing:
-        raise ValueError(f"there are no targets for {', '.join(missing)}; add them to the table, or leave these out")
+        raise ValueError(
+            f"there are no targets for {', '.join(missing)}; add them to the table, or leave these functions out"
+        )
     cells: list[Cell] = []
     for cell in subject.cells:
         targets = np.sort(np.asarray(table[_where(cell)], dtype=np.float64))[::-1]
         if not np.isfinite(targets).all():
-            raise ValueError(f"targets of {cell.name} are {targets.tolist()}; each is a finite number")
+            raise ValueError(f"targets of {cell.name} are {targets.tolist()}; each must be a finite number")
         cells.append(replace(cell, targets=targets))
     return replace(subject, cells=tuple(cells))
 
@@ -121,14 +123,16 @@ def read_targets(path: str | Path) -> dict[Where, FloatArray]:
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         if missing := [name for name in _COLUMNS if name not in (reader.fieldnames or ())]:
-            raise ValueError(f"{path}: there is no column {', '.join(missing)}; a table has {', '.join(_COLUMNS)}")
+            raise ValueError(
+                f"{path}: there is no column {' or '.join(missing)}; the columns must be {', '.join(_COLUMNS)}"
+            )
         for row in reader:
             try:
                 where = row["suite"], row["function"], int(row["dimension"])
                 table.setdefault(where, []).append(float(row["target"]))
             except (TypeError, ValueError) as error:
                 numbers = f"dimension {row['dimension']!r} and target {row['target']!r}"
-                raise ValueError(f"{path}, line {reader.line_num}: {numbers} have to be numbers") from error
+                raise ValueError(f"{path}, line {reader.line_num}: {numbers} must be numbers") from error
     return {where: np.sort(targets)[::-1] for where, targets in table.items()}
 
 
@@ -140,5 +144,7 @@ def _spaced(cell: Cell, kind: Literal["log", "linear", "bbob"], count: int) -> F
     values = np.concatenate([np.empty(0), *(curve.y for name in cell.trials for curve in cell.curves(name))])
     reached = values[np.isfinite(values) & ((values > 0) | (kind == "linear"))]
     if not reached.size:
-        raise ValueError(f"{cell.name}: no run has a finite{' positive' * (kind == 'log')} value to place targets by")
+        raise ValueError(
+            f"{cell.name}: no run has a finite{' positive' * (kind == 'log')} value to choose targets from"
+        )
     return (np.linspace if kind == "linear" else np.geomspace)(float(reached.max()), float(reached.min()), count)
