@@ -88,7 +88,7 @@ def test_refuses_mixed_functions_and_disorder():
     one = np.array([1.0])
     with pytest.raises(ValueError, match=r"hold \[1, 1, 2, 1, 1\] entries"):
         Reference(one, one, ("A", "B"), one.astype(int), one.astype(int))
-    with pytest.raises(ValueError, match="decrease strictly"):
+    with pytest.raises(ValueError, match="must decrease strictly"):
         best_reference(small(), [1.0, 2.0])
 
 

@@ -429,7 +429,7 @@ def test_importing_nothing_is_an_error_and_makes_no_study(tmp_path):
     (tmp_path / "x.csv").write_text("evaluations,value\n")
     (tmp_path / "empty").mkdir()
     for paths in ([tmp_path / "x.csv"], [tmp_path / "empty"], []):
-        with pytest.raises(ValueError, match=r"nothing was imported|holds no data that polarbear reads"):
+        with pytest.raises(ValueError, match=r"nothing was imported|holds no data that polarbear can read"):
             store.import_runs(paths, tmp_path / "study")
     assert not (tmp_path / "study").exists()
 

@@ -295,7 +295,8 @@ def test_folders_of_a_study_that_are_links_are_read_and_not_written(folder, tmp_
     before = sorted(outside.iterdir())
     assert "8 of 8 runs" in here("show", study)
     said = here("resume", study)
-    assert f"is a link, through which nothing is written; give the directory itself: '{study / name}'" in said
+    why = "the directory is a symbolic link, which polarbear does not write through; give the directory itself"
+    assert f"{why}: '{study / name}'" in said
     assert sorted(outside.iterdir()) == before
 
 

@@ -89,7 +89,8 @@ def test_nothing_is_fetched_from_the_web(command, tmp_path):
 def test_an_import_of_nothing_recognizable_makes_no_study(tmp_path):
     (tmp_path / "notes.txt").write_text("hello\n")
     assert (
-        "holds no data that polarbear reads" in polarbear("import", "notes.txt", "--into", "x", code=2, cwd=tmp_path)[1]
+        "holds no data that polarbear can read"
+        in polarbear("import", "notes.txt", "--into", "x", code=2, cwd=tmp_path)[1]
     )
     assert not (tmp_path / "x").exists()
 

@@ -283,7 +283,7 @@ def test_what_is_wrong_is_one_line(archive, arguments, complaint, tmp_path):
 
 
 def test_nothing_there_is_said(tmp_path):
-    assert "no such directory, and no file or archive" in polarbear("assess", tmp_path / "nowhere", code=3)[1]
+    assert "no such directory, file or archive" in polarbear("assess", tmp_path / "nowhere", code=3)[1]
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +322,8 @@ def test_nothing_is_told_where_nothing_failed(archive, command, tmp_path):
 def test_what_an_export_leaves_out_is_told(failing, tmp_path):
     out, err = polarbear("export", failing, "--to", tmp_path / "coco", "--format", "coco")
     assert out.startswith("46 runs")
-    told = "2 runs that found no value are left out, which COCO's data cannot hold: 2 of fast (killed: its worker was "
+    why = "2 runs that found no value are left out, as COCO's format cannot represent them"
+    told = f"{why}: 2 of fast (killed: its worker was "
     assert f"left out: {told}killed by SIGKILL)" in err
     found = json.loads(polarbear("export", failing, "--to", tmp_path / "c", "--format", "coco", "--json")[0])
     assert (found["runs"], len(found["left_out"])) == (46, 2)

@@ -144,7 +144,7 @@ def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_tak
     for command in (("resume", path, *OWN), ("run", "plan.toml", "--into", path)):
         _, err = polarbear(*command, "--seconds", 0.001, code=3, cwd=tmp_path)
         assert f"process {process.pid} " in err
-        assert "which no longer runs. If it has ended, take the lock over (--take-over on the command line" in err
+        assert "which is no longer running. If it has ended, take the lock over (--take-over on the command line" in err
     polarbear("run", "plan.toml", "--into", path, "--seconds", 0.001, "--take-over", cwd=tmp_path)
     polarbear("resume", path, *OWN, "--seconds", 0.001, cwd=tmp_path)
 

@@ -21,5 +21,5 @@ def test_what_comes_after_has_one_seed_whatever_goes_on():
 
 @pytest.mark.parametrize("name", ["DE", "DE@0→PSO", "DE@5", "DE→PSO"])
 def test_other_keys_are_no_branches(name):
-    with pytest.raises(ValueError, match="no branch of a run"):
+    with pytest.raises(ValueError, match="not a branch of a run"):
         Branch.of(RunKey("bbob-f1-i1-d5", name, 0))

@@ -35,7 +35,7 @@ def test_a_lost_run_is_unknown_at_every_time():
     run = lost(RunKey("i", "a", 0), Reason.KILLED, "signal 9")
     assert np.isnan(run.trajectory.value_at([1, 100])).all()
     assert run.trajectory.best == np.inf
-    with pytest.raises(ValueError, match="'failed' is not lost"):
+    with pytest.raises(ValueError, match="reason is 'failed'; a lost run"):
         lost(RunKey("i", "a", 0), Reason.FAILED, "")
 
 

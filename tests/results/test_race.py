@@ -119,7 +119,7 @@ def test_problems_by_name_with_bounds_and_as_they_are():
         ("ma-bob", 2, ValueError, "suite 'ma-bob' is unknown; did you mean 'ma-bbob'"),
         ("gp-bbob", 0, ValueError, "dimension is 0"),
         (sphere, 2, ValueError, "dimension is 2, but the problem has its own"),
-        (sphere, None, TypeError, r"the function sphere comes without bounds; give \(sphere, lower, upper\)"),
+        (sphere, None, TypeError, r"the function sphere has no bounds; give \(sphere, lower, upper\)"),
         (PROBLEM, None, ValueError, "give the dimension too"),
         (7, None, TypeError, "7 is no problem"),
     ],

@@ -117,7 +117,7 @@ def test_bad_arguments_are_refused():
             switch_points(made, wrong)
     with pytest.raises(ValueError, match="no features of A on bbob-f1"):
         switch_points(made, [100], {})
-    with pytest.raises(ValueError, match="no branch of a run"):
+    with pytest.raises(ValueError, match="not a branch of a run"):
         switch_points([run(SimpleNamespace(key=RunKey("f", "A", 0)), [1])], [100])
     found, _ = simulated(1, functions=4)
     with pytest.raises(ValueError, match="it is a probability"):

@@ -135,7 +135,7 @@ def test_damage_while_the_study_is_open_is_named_when_met(study_with_parts, run)
     path, parts = study_with_parts
     with store.open(path, write=True) as study:
         parts[0].write_bytes(b"garbage")
-        with pytest.raises(ValueError, match=f"{parts[0]} was damaged since the study was opened"):
+        with pytest.raises(ValueError, match=f"{parts[0]} was damaged after the study was opened"):
             study.runs()
         assert [each.path for each in study.damaged] == [parts[0]]
         parts[1].write_bytes(b"garbage")
@@ -206,7 +206,7 @@ def test_parts_that_vanished_do_not_keep_the_others_from_being_merged(study_with
     assert store.read(path) == [run(0), *left]
 
 
-BAD_ROUNDS = [(b"{", "Expecting"), (b"[1]", "holds list instead of a round"), (b"\xff", "decode")]
+BAD_ROUNDS = [(b"{", "Expecting"), (b"[1]", "holds a JSON value of type list instead of a round"), (b"\xff", "decode")]
 
 
 @pytest.mark.parametrize(("content", "why"), BAD_ROUNDS)
@@ -320,7 +320,7 @@ def test_a_disk_that_is_full_when_a_study_is_created_is_told_with_the_file_and_i
     assert done.returncode == 0, done.stderr
     file = path / ("study.json" if size == 300 else "lock.json")
     why = f"[Errno {errno.EFBIG}] study {path} cannot be created: File too large ({file}). "
-    assert done.stdout == f"{why}Mend that and try again, or choose another place\n"
+    assert done.stdout == f"{why}Fix this and try again, or choose another location\n"
     with pytest.raises(store.StudyNotFound, match=r"it holds no study\.json"):
         store.open(path)
     store.create(path, spec).close()
@@ -371,7 +371,7 @@ def test_no_room_for_the_list_of_runs_is_told_and_no_part_is_called_damaged(tmp_
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert [line[:60] for line in done.stdout.splitlines()] == 3 * [
-        "the list of the study's runs needs a temporary file, and that"[:60]
+        "the list of the study's runs cannot be kept in a temporary file"[:60]
     ]
 
 

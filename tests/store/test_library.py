@@ -61,7 +61,7 @@ def test_names_are_words(library, runs, name):
 
 def test_nothing_is_left_of_what_cannot_be_read(library, tmp_path):
     (tmp_path / "no.csv").write_text("nothing,of\nthe,kind\n")
-    with pytest.raises(ValueError, match="holds no data that polarbear reads"):
+    with pytest.raises(ValueError, match="holds no data that polarbear can read"):
         library.add("mine", [tmp_path / "no.csv"])
     with pytest.raises(FileNotFoundError):
         library.add("mine", [tmp_path / "absent.csv"])
@@ -73,7 +73,7 @@ def test_what_was_changed_is_refused(library, runs):
     added = library.add("mine", [runs])
     manifest = added.path / "manifest.txt"
     manifest.write_bytes(manifest.read_bytes() + b"\n")
-    with pytest.raises(StudyError, match="is not what was added: its checksum is"):
+    with pytest.raises(StudyError, match="differs from what was added: its checksum is"):
         _ = library.get("mine").path
     (added.folder / "entry.json").write_text("{")
     with pytest.raises(StudyError, match=r"entry\.json is damaged"):
@@ -81,7 +81,7 @@ def test_what_was_changed_is_refused(library, runs):
 
 
 def test_unknown_names_are_told_with_the_closest(library, runs):
-    with pytest.raises(ValueError, match="no data set 'mime': it is empty; add to it by polarbear archive add"):
+    with pytest.raises(ValueError, match="no data set 'mime': it is empty; add one with polarbear archive add"):
         library.remove("mime")
     library.add("mine", [runs])
     with pytest.raises(ValueError, match="no data set 'mime'; did you mean 'mine'"):

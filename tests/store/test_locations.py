@@ -151,7 +151,7 @@ def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):
     there = Locations()
     there.add("first", [RunKey("f", "a", seed) for seed in range(10)])
     there._database.execute("PRAGMA max_page_count = 8")
-    with pytest.raises(NoTemporaryFile, match=r"needs a temporary file, and that failed: .*full; make room in"):
+    with pytest.raises(NoTemporaryFile, match=r"cannot be kept in a temporary file: .*full; free space in"):
         there.add("second", [RunKey("f" * 100, "a", seed) for seed in range(5000)])
     assert len(there) == 10
     there._database.execute("PRAGMA max_page_count = 1000000")

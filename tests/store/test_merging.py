@@ -80,7 +80,7 @@ def test_clocks_and_texts_of_errors_may_differ_and_the_first_are_kept(tmp_path):
         (run(values=(3.0, np.nextafter(1.0, 2))), "values differ"),
         (run(values=(3.0, 1.0, 0.5)), "evaluations of improvements and values differ"),
         (run(reason=Reason.STOPPED), r"it ended differently \(budget after 20 evaluations, stopped after 20"),
-        (run(invalid_evaluations=1), "the end differ"),
+        (run(invalid_evaluations=1), "outcomes differ"),
         (dataclasses.replace(run(), target=0.5), "target or optimum differ"),
         (dataclasses.replace(run(), parameters=Parameters([1], {"x": [1.0]})), "logged parameters differ"),
         (dataclasses.replace(run(), solution=np.ones(2)), "best points differ"),
@@ -89,7 +89,7 @@ def test_clocks_and_texts_of_errors_may_differ_and_the_first_are_kept(tmp_path):
 def test_runs_that_differ_are_named_and_nothing_is_written(tmp_path, other, why):
     a = study(tmp_path / "a", [dataclasses.replace(run(), solution=np.zeros(2)), run(seed=1)])
     b = study(tmp_path / "b", [other, run(seed=2)])
-    with pytest.raises(store.MergeConflict, match=rf"1 runs differ.*\n  a on f-d2 \(seed 0\): {why}") as caught:
+    with pytest.raises(store.MergeConflict, match=rf"1 run differs.*\n  a on f-d2 \(seed 0\): {why}") as caught:
         store.merge([a, b], tmp_path / "m")
     (conflict,) = caught.value.conflicts
     assert (conflict.key, conflict.first, conflict.other) == (run().key, a, b)
@@ -141,7 +141,7 @@ def test_other_settings_are_named_and_kept_beside_the_runs(tmp_path):
 def test_one_name_for_two_algorithms_is_refused(tmp_path):
     a = study(tmp_path / "a", [run()])
     b = study(tmp_path / "b", [run(seed=1)], changed(algorithms={"a": {"optimizer": "other"}}))
-    with pytest.raises(ValueError, match="different algorithms by the name 'a'"):
+    with pytest.raises(ValueError, match="different algorithms under the name 'a'"):
         store.merge([a, b], tmp_path / "m", keep_first=True)
     assert not (tmp_path / "m").exists()
 
@@ -190,11 +190,11 @@ def test_damage_is_named_and_left_out_only_if_accepted(tmp_path):
 def test_what_cannot_be_merged(tmp_path):
     a, b = study(tmp_path / "a", [run()]), study(tmp_path / "b", [run(seed=1)])
     for paths in ([], [a], [a, a], [a, tmp_path / "b" / ".." / "a"]):
-        with pytest.raises(ValueError, match="give two different studies"):
+        with pytest.raises(ValueError, match="give at least two different studies"):
             store.merge(paths, tmp_path / "m")
     with pytest.raises(store.StudyNotFound):
         store.merge([a, tmp_path / "none"], tmp_path / "m")
-    with pytest.raises(FileExistsError, match="is a study already"):
+    with pytest.raises(FileExistsError, match="is already a study"):
         store.merge([a, b], a)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
@@ -209,8 +209,9 @@ def test_a_failure_on_the_way_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left") as caught:
         store.merge([a, b], tmp_path / "m")
     assert str(caught.value) == (
-        f"[Errno 28] the merged study {tmp_path / 'm'} could not be written: No space left on device. Nothing is left "
-        "of it, and the studies to merge are as they were: make room or the place writable, and merge again"
+        f"[Errno 28] the merged study {tmp_path / 'm'} could not be written: No space left on device. No part of it "
+        "remains, and the studies to merge are unchanged: free disk space or make the location writable, and merge "
+        "again"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 

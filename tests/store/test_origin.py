@@ -38,5 +38,5 @@ def test_one_that_is_no_text_is_damage(tmp_path, origin):
     pb.store.create(path, {}).close()
     content = json.loads((path / "study.json").read_text()) | {"origin": origin}
     (path / "study.json").write_text(json.dumps(content))
-    with pytest.raises(pb.store.StudyError, match="its 'origin' is not as it was written"):
+    with pytest.raises(pb.store.StudyError, match="its 'origin' is invalid"):
         read_study_file(path, changed=True)

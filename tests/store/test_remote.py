@@ -96,9 +96,11 @@ def test_parts_of_a_url():
 
 
 def test_places_that_cannot_hold_a_study_are_refused():
-    with pytest.raises(ValueError, match="is a chain of URLs"):
+    with pytest.raises(ValueError, match="is a chained URL"):
         store.create("simplecache::s3://bucket/a.study", {})
-    with pytest.raises(store.StudyError, match=r"sftp://host/a\.study cannot be written to: by sftp a kill may leave"):
+    with pytest.raises(
+        store.StudyError, match=r"sftp://host/a\.study cannot be written to: over sftp, a killed process may leave"
+    ):
         store.create("sftp://host/a.study", {})
     with pytest.raises(store.StudyError, match=r"nosuch://a\.study cannot be reached: Protocol not known: nosuch"):
         store.open("nosuch://a.study")
@@ -106,7 +108,7 @@ def test_places_that_cannot_hold_a_study_are_refused():
 
 def test_packages_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(store.PackageMissing, match=r"needs the package of its protocol: .*gcsfs"):
+    with pytest.raises(store.PackageMissing, match=r"needs the package for its protocol: .*gcsfs"):
         store.open("gs://bucket/a.study")
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(ImportError, match=r"install it with: pip install 'polarbear-race\[remote\]'"):
@@ -160,7 +162,7 @@ def test_an_abandoned_lock_is_told_and_taken_over_only_if_asked(elsewhere, run):
             store.open(elsewhere, write=True)
     for expected in (
         "process 1234 on elsewhere",
-        "not renewed it for 12 min",
+        "not renewed the lock for 12 min",
         f"store.take_over('{elsewhere}')",
         "--take-over",
     ):
@@ -178,7 +180,7 @@ def test_a_lock_of_a_process_of_this_machine_that_ended_counts_as_abandoned(else
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     here = {"host": socket.gethostname(), "processes": lock._process_namespace()}
-    for pid, complaint in ((os.getpid(), "is being written by"), (ended.pid, "which no longer runs")):
+    for pid, complaint in ((os.getpid(), "is being written by"), (ended.pid, "which is no longer running")):
         written_lock(elsewhere, pid=pid, **here)
         with pytest.raises(store.StudyLocked, match=complaint):
             store.open(elsewhere, write=True)
@@ -217,7 +219,7 @@ def test_a_writer_whose_lock_was_taken_writes_no_more(elsewhere, run, monkeypatc
             second.append(run(2))
             monkeypatch.setattr(lock, "RENEW_SECONDS", 0.0)  # time passes: the lock has to be looked at again
             for write in (lambda: first.append(run(3)), lambda: first.append_round({}), first.compact):
-                with pytest.raises(store.StudyLocked, match="was taken from this process"):
+                with pytest.raises(store.StudyLocked, match="this process has lost the lock"):
                     write()
             first.close()
             assert json.loads((elsewhere / "lock.json").read_bytes())["pid"] == os.getpid()
@@ -305,7 +307,7 @@ def test_no_kill_loses_what_was_committed(on_s3, run, kills):
             assert runs <= len(found) <= runs + 3  # the last commit may have happened unacknowledged
             assert rounds <= len(study.rounds()) <= rounds + 1
             runs, rounds = len(found), len(study.rounds())
-        with pytest.raises(store.StudyLocked, match=rf"process {writer.pid} .* which no longer runs.*take_over"):
+        with pytest.raises(store.StudyLocked, match=rf"process {writer.pid} .* which is no longer running.*take_over"):
             store.open(on_s3, write=True)
         store.take_over(on_s3)
     assert found == [run(seed, size=seed % 50) for seed in range(runs)]
@@ -325,17 +327,17 @@ def test_a_damaged_part_is_named_and_the_rest_is_readable(elsewhere, run):
         with store.open(elsewhere, write=write) as study:
             (found,) = study.damaged
             assert found.path == broken
-            assert "their hash differs" in str(found)
+            assert "the SHA-256 does not match" in str(found)
             assert study.runs() == [run(0), run(2)]
 
 
 def test_a_bucket_that_is_not_there_is_said_and_not_made(bucket):
     message = (
-        r"study s3://nosuch/a\.study cannot be created: The specified bucket does not exist .*choose another place$"
+        r"study s3://nosuch/a\.study cannot be created: The specified bucket does not exist .*choose another location$"
     )
     with pytest.raises(FileNotFoundError, match=message):
         store.create("s3://nosuch/a.study", {})
-    with pytest.raises(store.StudyNotFound, match=r"s3://nosuch/a\.study is no study: nothing is there"):
+    with pytest.raises(store.StudyNotFound, match=r"s3://nosuch/a\.study is not a study: nothing is there"):
         store.open("s3://nosuch/a.study")
     assert not store.place("s3://nosuch").exists()
 
@@ -472,5 +474,5 @@ def test_the_command_line_takes_urls(on_s3, tmp_path):
 
 
 def test_runs_are_not_exported_to_urls(run):
-    with pytest.raises(ValueError, match="s3://bucket/runs is a URL; runs are exported to local files"):
+    with pytest.raises(ValueError, match="s3://bucket/runs is a URL; runs can only be exported to local files"):
         store.export([run(0)], "s3://bucket/runs", "csv")

@@ -134,7 +134,7 @@ def test_half_a_surrogate_pair_in_a_message_is_escaped(path, run):
     ("key", "complaint"),
     [
         (RunKey("i", "a", 2**63), "does not fit into 64 bits"),
-        (RunKey("\ud800", "a", 0), "no valid Unicode"),
+        (RunKey("\ud800", "a", 0), "not valid Unicode"),
     ],
 )
 def test_a_key_that_cannot_be_stored_is_refused_at_once(path, run, key, complaint):

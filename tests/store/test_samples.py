@@ -148,7 +148,7 @@ def test_damage_to_points_is_named_and_the_runs_are_readable(sampled, run, how):
     known = [replace(run(1, sampled=True), samples=None), *(run(seed, sampled=True) for seed in range(2, 6))]
     with store.open(sampled) as study:
         if how == "damaged":
-            with pytest.raises(ValueError, match=f"{first} was damaged since the study was opened"):
+            with pytest.raises(ValueError, match=f"{first} was damaged after the study was opened"):
                 study.runs(samples=True)
         assert [damage.path for damage in study.damaged] == [first]
         assert study.runs(samples=True)[1:] == known  # what is named is passed over
@@ -166,7 +166,7 @@ def test_a_file_of_points_from_another_study_is_named(sampled):
     stranger.write_bytes(b"from elsewhere")
     with store.open(sampled) as study:
         (damage,) = study.damaged
-        assert (damage.path, "does not name it" in damage.why) == (stranger, True)
+        assert (damage.path, "does not list it" in damage.why) == (stranger, True)
 
 
 def test_merged_studies_keep_points(path, run, tmp_path):

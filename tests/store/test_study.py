@@ -37,7 +37,7 @@ def test_create_open_exists(path):
     with store.create(path, {"a": 1}) as study:
         assert study.path == path
         assert store.exists(path)
-    with pytest.raises(FileExistsError, match="is a study already"):
+    with pytest.raises(FileExistsError, match="is already a study"):
         store.create(path, {})
     assert store.open(path).spec == {"a": 1}
     assert store.open(str(path)).damaged == ()
@@ -46,16 +46,16 @@ def test_create_open_exists(path):
 def test_what_is_no_study_is_said(path):
     for open_it in (store.open, store.read, lambda path: store.open(path, write=True)):
         with pytest.raises(
-            store.StudyNotFound, match=f"{path} is no study: (there is no such directory|nothing is there)"
+            store.StudyNotFound, match=f"{path} is not a study: (there is no such directory|nothing is there)"
         ):
             open_it(path)
     path.mkdir(parents=True)
     (path / "photo.jpg").write_bytes(b"")
-    with pytest.raises(FileNotFoundError, match=r"is no study: it holds no study\.json"):
+    with pytest.raises(FileNotFoundError, match=r"is not a study: it holds no study\.json"):
         store.open(path)
-    with pytest.raises(store.StudyNotFound, match=r"photo\.jpg is no study: it is a file|nothing is there"):
+    with pytest.raises(store.StudyNotFound, match=r"photo\.jpg is not a study: it is a file|nothing is there"):
         store.open(path / "photo.jpg").spec  # noqa: B018
-    with pytest.raises(FileExistsError, match=r"holds 'photo\.jpg'"):
+    with pytest.raises(FileExistsError, match=r"contains 'photo\.jpg'"):
         store.create(path, {})
     with pytest.raises(FileExistsError, match="is a file"):
         store.create(path / "photo.jpg", {})
@@ -66,9 +66,12 @@ def test_what_is_no_study_is_said(path):
     ("content", "complaint"),
     [
         ("{", r"study\.json is damaged"),
-        ("[]", "does not say that it is a 'polarbear study'"),
+        ("[]", "is not from a study: 'format' is None; it must be 'polarbear study'"),
         ("[" * 100_000, r"study\.json is damaged: maximum recursion depth"),
-        ('{"format": "other", "version": 1, "spec": {}}', "does not say that it is a 'polarbear study'"),
+        (
+            '{"format": "other", "version": 1, "spec": {}}',
+            "is not from a study: 'format' is 'other'; it must be 'polarbear study'",
+        ),
         ('{"format": "polarbear study", "version": "1", "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": true, "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": 1}', "lacks a whole-number 'version' or a 'spec'"),

@@ -98,7 +98,7 @@ def test_a_race_on_recorded_runs_is_kept_as_a_study(tmp_path):
     assert (view.result.rounds, view.result.undecided) == (found.result.rounds, found.result.undecided)
     assert (view.damaged, view.failures) == ((), ())
     assert view.result.evaluations == found.spent
-    with pytest.raises(FileExistsError, match="is a study already"):
+    with pytest.raises(FileExistsError, match="is already a study"):
         replay(fresh(), some, into=tmp_path / "raced.study")
 
 

@@ -270,7 +270,7 @@ def test_other_data_stand_in_the_background(sources, tmp_path, monkeypatch):
     made = {}
     exec(view.code(sources), made)
     assert made["shown"].data == view.data(sources)
-    with pytest.raises(ValueError, match="holds no reference algorithm"):
+    with pytest.raises(ValueError, match="holds no COCO reference algorithm"):
         View("runtime-distributions", "runs", {"reference": "runs"}).show(sources)
 
 

@@ -15,7 +15,7 @@ def frozen_vector(array: ArrayLike, dtype: type[np.generic], name: str) -> NDArr
     """A read-only copy of a 1-D array; ValueError if it has another shape."""
     frozen = np.array(array, dtype=dtype)
     if frozen.ndim != 1:
-        raise ValueError(f"{name} has shape {frozen.shape}; a trajectory holds 1-D arrays")
+        raise ValueError(f"{name} has shape {frozen.shape}; it must be 1-D")
     frozen.flags.writeable = False
     return frozen
 

@@ -53,6 +53,6 @@ class Branch:
             ValueError: If the key is not that of a branch.
         """
         if not (match := _NAME.fullmatch(key.algorithm)):
-            raise ValueError(f"{key} is no branch of a run; polarbear branch makes them")
+            raise ValueError(f"{key} is not a branch of a run; polarbear branch creates branches")
         seed, repeat = divmod(key.seed, MOST_REPEATS)
         return cls(RunKey(key.instance, match["first"], seed), int(match["at"]), match["into"], repeat)

@@ -46,7 +46,7 @@ class Reference:
         if len(set(sizes)) != 1:
             raise ValueError(f"targets, ert, algorithms, successes and runs hold {sizes} entries; give one per target")
         if not (np.diff(self.targets) < 0).all():
-            raise ValueError("the targets of a reference have to decrease strictly; sort them, easiest first")
+            raise ValueError("the targets of a reference must decrease strictly; sort them, easiest first")
 
     def rows(self, targets: ArrayLike) -> IntArray:
         """Row of the easiest recorded target that is at least as difficult as each of `targets`; -1 if none is."""

@@ -185,7 +185,7 @@ def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identi
         ValueError: If the reason is another one: a run that ended by itself has a trajectory, even if an empty one.
     """
     if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
-        raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
+        raise ValueError(f"reason is {reason.value!r}; a lost run was killed or timed out, any other has a trajectory")
     ended = Outcome(reason, evaluations=0, seconds=seconds, message=message)
     return Run(key, Trajectory.empty(ended), identity=identity)
 

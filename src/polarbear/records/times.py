@@ -16,7 +16,7 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 def check_axis(axis: str) -> Axis:
     """Return `axis` if it is valid, else raise a ValueError that lists the axes."""
     if axis not in AXES:
-        raise ValueError(f"axis is {axis!r}; budgets are counted in one of {', '.join(AXES)}")
+        raise ValueError(f"axis is {axis!r}; it must be one of {', '.join(AXES)}")
     return axis
 
 

@@ -34,7 +34,9 @@ def as_algorithms(given: Mapping[str, Algorithm] | Iterable[Algorithm]) -> dict[
     if isinstance(given, Mapping):
         return {name: optimizers.as_optimizer(each) for name, each in cast(Mapping[str, Algorithm], given).items()}
     if isinstance(given, str) or not np.iterable(given):
-        raise TypeError(f"algorithms is {shortened(given)}; give a list of at least two, or a mapping from names")
+        raise TypeError(
+            f"algorithms is {shortened(given)}; give a list of at least two, or a mapping from names to algorithms"
+        )
     return [optimizers.as_optimizer(each) for each in given]
 
 
@@ -61,12 +63,12 @@ def as_problems(given: object, dimension: int | None) -> problems.Instances:
         return problems.as_instances(problems.FunctionProblem(*parts, **chosen))
     if chosen:
         raise ValueError(
-            f"dimension is {dimension}, but the problem has its own; give a dimension with the name of a suite, or "
-            "with (function, lower, upper)"
+            f"dimension is {dimension}, but the problem has its own; give a dimension only with the name of a "
+            "suite or with (function, lower, upper)"
         )
     if isinstance(given, FunctionType) and not hasattr(given, "lower"):
         name = given.__name__
-        raise TypeError(f"the function {name} comes without bounds; give ({name}, lower, upper), and dimension=...")
+        raise TypeError(f"the function {name} has no bounds; give ({name}, lower, upper), and dimension=...")
     return problems.as_instances(given)
 
 

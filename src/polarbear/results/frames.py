@@ -53,5 +53,5 @@ def frame_of(result: RaceResult, name: str) -> pl.DataFrame:
     if name not in _TABLES:
         raise ValueError(f"there is no data frame {name!r};{did_you_mean(name, FRAMES)}")
     if not result.begun:
-        raise ValueError(f"there are no {name} yet; the race has not completed a round")
+        raise ValueError(f"the data frame {name!r} is not available yet; the race has not completed a round")
     return _TABLES[name](result).frame()

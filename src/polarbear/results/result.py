@@ -176,6 +176,6 @@ def _criterion(risk: float | str | None) -> tuple[Criterion, float]:
         return "quantile", real_number(risk, "risk", gt=0, lt=1)
     if risk not in get_args(Criterion):
         raise ValueError(
-            f"risk is {risk!r}; choose one of {', '.join(get_args(Criterion))}, or the level of a quantile from 0 to 1"
+            f"risk is {risk!r}; choose one of {', '.join(get_args(Criterion))}, or a quantile level between 0 and 1"
         )
     return cast("Criterion", risk), 0.05

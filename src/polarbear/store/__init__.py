@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+from polarbear.quantities import plural
 from polarbear.records import Run
 from polarbear.store.errors import Damage, NoTemporaryFile, PackageMissing, StudyError, StudyLocked, StudyNotFound
 from polarbear.store.formats.exporting import Exported, export, export_checked
@@ -102,7 +103,8 @@ def read(path: str | Path, *, samples: bool = False) -> list[Run]:
         left_out = [skipped for skipped in reading.skipped if not skipped.kept]
         message = str(reading.skipped[0])
         if left_out:
-            message = f"{len(left_out)} parts of {path} were skipped, the first because of {left_out[0]}"
+            were = "was" if len(left_out) == 1 else "were"
+            message = f"{plural(left_out, 'part')} of {path} {were} skipped; first: {left_out[0]}"
         warnings.warn(f"{message}; read_checked lists them all", IncompleteData, stacklevel=2)
     return list(reading.runs)
 
@@ -140,5 +142,5 @@ def read_checked(
             damaged = tuple(Skipped(str(damage.path), None, damage.why) for damage in study.damaged)
             return Reading(tuple(study.runs(samples=samples)), damaged, ("study",))
     if not Path(path).exists():
-        raise StudyNotFound(f"{path} is no study: there is no such directory, and no file or archive either")
+        raise StudyNotFound(f"{path} is not a study: there is no such directory, file or archive")
     return read_data(path, Options(columns or {}, maximize, limits or Limits(), suite), progress)

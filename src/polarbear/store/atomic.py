@@ -56,7 +56,11 @@ def make_directory(path: Path) -> None:
     """
     path.mkdir(parents=True, exist_ok=True)
     if not remote(path) and path.is_symlink():
-        raise OSError(errno.ELOOP, "is a link, through which nothing is written; give the directory itself", str(path))
+        raise OSError(
+            errno.ELOOP,
+            "the directory is a symbolic link, which polarbear does not write through; give the directory itself",
+            str(path),
+        )
 
 
 def flush_directory(directory: Path) -> None:

@@ -41,8 +41,8 @@ MANY = 128
 _ATTEMPTS = 20
 """Number of attempts to find a part that the writer meanwhile merges into others."""
 _NOT_WRITTEN = (
-    "Nothing committed before is lost, and the runs since then are kept in memory: make room or the directory writable "
-    "and commit again, or resume the study later"
+    "Nothing committed before is lost, and later runs are kept in memory: free disk space or make the directory "
+    "writable and commit again, or resume the study later"
 )
 
 
@@ -202,9 +202,8 @@ class Contents:
         self.refresh()
         if self._manifest_damage and not accept_damage:
             raise StudyError(
-                f"{self._path / MANIFEST} cannot be used: {self._manifest_damage}. Put it back from a copy, or have it "
-                f"written anew from the files that are there: polarbear verify --accept-damage "
-                f"{shlex.quote(str(self._path))}"
+                f"{self._path / MANIFEST} cannot be used: {self._manifest_damage}. Restore it from a copy, or rebuild "
+                f"it from the files in the study: polarbear verify --accept-damage {shlex.quote(str(self._path))}"
             )
         before, self._manifest_damage, self._writing = copy.deepcopy(self._manifest), "", True
         manifest = self._manifest = self._manifest or Manifest()

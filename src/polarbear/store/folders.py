@@ -110,7 +110,7 @@ class Folder:
     def damaged_since(self, name: str, why: str) -> ValueError:
         """The error for a file that was damaged after the study was opened; the file is given up."""
         self._give_up(name, why)
-        return ValueError(f"{self._directory / name} was damaged since the study was opened: {why}")
+        return ValueError(f"{self._directory / name} was damaged after the study was opened: {why}")
 
     def _give_up(self, name: str, why: str) -> None:
         self.forget(self.digests.keys() & {name})
@@ -162,7 +162,7 @@ class Folder:
         )
         others = present - listed.keys() - replaced.keys() - lost.keys()
         new = {name for name in others if _in_name(name, "head") == manifest.head}  # of an active or killed writer
-        unknown = dict.fromkeys(others - new, f"{MANIFEST} does not name it; if it is from another study, remove it")
+        unknown = dict.fromkeys(others - new, f"{MANIFEST} does not list it; if it is from another study, remove it")
         return _Listing({name: digest_in(name) for name in new} | listed, frozenset(listed.keys() - present), unknown)
 
 
@@ -184,9 +184,9 @@ class RoundFiles(Folder):
         try:
             content: Any = json.loads(data)
         except RecursionError as error:
-            raise ValueError("it is nested too deep to be read") from error
+            raise ValueError("it is nested too deeply to be read") from error
         if not isinstance(content, dict):
-            raise ValueError(f"it holds {type(content).__name__} instead of a round")  # noqa: TRY004 - the file is wrong
+            raise ValueError(f"it holds a JSON value of type {type(content).__name__} instead of a round")  # noqa: TRY004 - the file is wrong
         self.contents[name] = cast("dict[str, Any]", content)
         super().add(name, data)
 

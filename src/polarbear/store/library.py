@@ -74,10 +74,10 @@ class DataSet:
         try:
             checksum = sha256((study / MANIFEST).read_bytes())
         except OSError:
-            checksum = "nothing"
+            checksum = "missing"
         if checksum != self.checksum:
             raise StudyError(
-                f"data set {self.name} {self.version} in {self.folder} is not what was added: its checksum is "
+                f"data set {self.name} {self.version} in {self.folder} differs from what was added: its checksum is "
                 f"{checksum[:12]}, not {self.checksum[:12]}; remove it and add it again"
             )
         return study
@@ -113,10 +113,10 @@ class Library:
         """
         for word, what in ((name, "name"), (version, "version")):
             if not _NAME.fullmatch(word):
-                raise ValueError(f"the {what} is {word!r}; give letters, digits, dots, plus and hyphens")
+                raise ValueError(f"the {what} is {word!r}; give letters, digits, dots, plus signs and hyphens")
         folder = self.folder / name / version
         if (folder / _ENTRY).exists():
-            raise ValueError(f"{name} has version {version} already; give another version, or remove it first")
+            raise ValueError(f"{name} already has version {version}; give another version, or remove it first")
         shutil.rmtree(folder, ignore_errors=True)  # left by an import that did not finish
         folder.mkdir(parents=True)
         try:
@@ -150,7 +150,7 @@ class Library:
         matches = [entry for entry in listed if entry.name == word and version in {"", entry.version}]
         if not listed:
             raise ValueError(
-                f"the library {self.folder} has no data set {name!r}: it is empty; add to it by polarbear archive add"
+                f"the library {self.folder} has no data set {name!r}: it is empty; add one with polarbear archive add"
             )
         if not matches:
             valid = [f"{entry.name}@{entry.version}" if version else entry.name for entry in listed]

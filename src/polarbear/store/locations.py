@@ -199,6 +199,6 @@ class Locations:
                 yield self._database
             except sqlite3.OperationalError as error:
                 raise NoTemporaryFile(
-                    f"the list of the study's runs needs a temporary file, and that failed: {error}; make room in the "
-                    "folder of temporary files, or set TMPDIR to another one. The study itself is sound"
+                    f"the list of the study's runs cannot be kept in a temporary file: {error}; free space in the "
+                    "temporary directory, or set TMPDIR to another one. The study itself is intact"
                 ) from error

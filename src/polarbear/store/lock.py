@@ -113,8 +113,8 @@ class RemoteLock:
             self.renew()
         if self._lost:
             raise StudyLocked(
-                f"study {self._study} was taken from this process: {self._file} is gone or names another writer. What "
-                "was committed is kept; open the study again to go on"
+                f"this process has lost the lock on study {self._study}: {self._file} is gone or names another writer. "
+                "Committed runs are kept; open the study again to continue"
             )
 
     def renew(self) -> None:
@@ -242,12 +242,13 @@ def _described(owner: Mapping[str, Any]) -> str:
     try:
         return f"process {owner['pid']} on {owner['host']} (user {owner['user']}, since {owner['since']})"
     except KeyError:
-        return "another process (it did not leave its name)"
+        return "an unidentified process"
 
 
 def _written_by(study: Path | RemotePath, owner: Mapping[str, Any]) -> str:
     return (
-        f"study {study} is being written by {_described(owner)}; wait for it or end it. Reading is possible meanwhile."
+        f"study {study} is being written by {_described(owner)}; wait for it to finish, or stop it. "
+        "The study can be read meanwhile."
     )
 
 
@@ -256,15 +257,15 @@ def _locked_by(study: RemotePath, owner: Mapping[str, Any]) -> str:
     if not _is_abandoned(owner):
         return (
             f"{_written_by(study, owner)} If it was killed, its lock can be taken over {ABANDONED_SECONDS / 60:.0f} "
-            f"minutes after it was last renewed, {idle:.0f} s ago"
+            f"minutes after its last renewal, which was {idle:.0f} s ago"
         )
-    why = "no longer runs"
+    why = "is no longer running"
     if idle is not None and idle >= ABANDONED_SECONDS:
-        why = f"has not renewed it for {idle / 60:.0f} min"
+        why = f"has not renewed the lock for {idle / 60:.0f} min"
     return (
         f"study {study} is locked by {_described(owner)}, which {why}. If it has ended, take the lock over "
         f"(--take-over on the command line, polarbear.store.take_over({str(study)!r}) in Python) or remove "
-        f"{study}/{OWNER}, and try again. Reading is possible meanwhile"
+        f"{study}/{OWNER}, and try again. The study can be read meanwhile"
     )
 
 

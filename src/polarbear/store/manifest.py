@@ -97,4 +97,4 @@ def sha256(data: bytes) -> str:
 
 def altered(data: bytes) -> str:
     """A description of what is wrong with a file whose checksum differs."""
-    return f"its {len(data):,} bytes are not those that were written (their hash differs)"
+    return f"its {len(data):,} bytes differ from those that were written (the SHA-256 does not match)"

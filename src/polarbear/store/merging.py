@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polarbear.descriptions import listed
+from polarbear.quantities import plural
 from polarbear.records import Run, RunKey
 from polarbear.store import parts
 from polarbear.store.errors import NoTemporaryFile, StudyError
@@ -60,9 +62,10 @@ class MergeConflict(ValueError):  # noqa: N818 - says what is the case
         self.conflicts = tuple(conflicts)
         shown = "\n".join(f"  {conflict}" for conflict in self.conflicts[:_SHOWN])
         more = f"\n  and {len(self.conflicts) - _SHOWN:,} more" if len(self.conflicts) > _SHOWN else ""
+        differ = "differs" if len(self.conflicts) == 1 else "differ"
         super().__init__(
-            f"{len(self.conflicts):,} runs differ between the studies; nothing was written:\n{shown}{more}\n"
-            "Keep those of the study that is named first (keep_first=True, or --keep-first), or leave a study out"
+            f"{plural(self.conflicts, 'run')} {differ} between the studies; nothing was written:\n{shown}{more}\n"
+            "Keep those of the study given first (keep_first=True, or --keep-first), or leave a study out"
         )
 
 
@@ -125,18 +128,18 @@ def merge(
     """
     into, sources = place(into), [place(path) for path in paths]
     if len({str(path.resolve()) for path in sources}) < max(2, len(sources)):
-        raise ValueError(f"{', '.join(map(str, sources)) or 'nothing'}: give two different studies or more to merge")
+        raise ValueError(f"paths is [{', '.join(map(str, sources))}]; give at least two different studies")
     require_free(into)
     if remote(into) is None and into.resolve() == Path.cwd():
         raise ValueError(
-            f"{into} is the current directory, whose place a new study cannot take; give another, such as merged.study"
+            f"{into} is the current directory, which a new study cannot replace; give another, such as merged.study"
         )
     with ExitStack() as stack:
         studies = [stack.enter_context(open_study(path)) for path in sources]
         damaged = [damage for study in studies if (damage := not_accepted(study))]
         if damaged and not accept_damage:
             raise StudyError(
-                f"{'; '.join(damaged)}. Put the files back from a copy, or leave out their runs "
+                f"{'; '.join(damaged)}. Restore the files from a copy, or leave out their runs "
                 "(accept_damage=True, or --accept-damage)"
             )
         spec, differences = _merged_spec(studies)
@@ -168,8 +171,8 @@ def _merged_spec(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[st
         for name, description in study.spec.get("algorithms", {}).items():
             if algorithms.setdefault(name, description) != description:
                 raise ValueError(
-                    f"{origins[name]} and {study.path} describe different algorithms by the name {name!r}: "
-                    f"{algorithms[name]} and {description}; export one and import it with another name"
+                    f"{origins[name]} and {study.path} describe different algorithms under the name {name!r}: "
+                    f"{algorithms[name]} and {description}; export one and import it under another name"
                 )
             origins.setdefault(name, study.path)
         spec, differ = _join(spec, study.spec, studies[0].path, study.path)
@@ -195,7 +198,7 @@ def _join(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path) 
         elif where == (IMPORTED,) and MISSING not in values:
             first = first | {IMPORTED: first[IMPORTED] + other[IMPORTED]}
         else:
-            here, there = ("not there" if value is MISSING else repr(value) for value in values)
+            here, there = ("missing" if value is MISSING else repr(value) for value in values)
             differences.append(f"{'.'.join(where)} is {here} in {this} and {there} in {that}")
     return first | {section: first[section] | fields for section, fields in grown.items()}, differences
 
@@ -227,7 +230,7 @@ def _facts(run: Run) -> Mapping[str, object]:
     trajectory, outcome, logged = run.trajectory, run.outcome, run.parameters
     columns = logged and [(name, column.tobytes()) for name, column in logged.values.items()]
     return {
-        "the end": (outcome.reason.value, outcome.evaluations, outcome.invalid_evaluations),
+        "outcomes": (outcome.reason.value, outcome.evaluations, outcome.invalid_evaluations),
         "evaluations of improvements": trajectory.evaluations.tobytes(),
         "values": trajectory.values.tobytes(),
         "target or optimum": (run.target, run.optimum),
@@ -238,11 +241,11 @@ def _facts(run: Run) -> Mapping[str, object]:
 def _why(first: Run, other: Run) -> str:
     facts, others = _facts(first), _facts(other)
     differ = [name for name, fact in facts.items() if repr(fact) != repr(others[name])] or ["best points"]
-    if "the end" in differ:
-        ends = [f"{run.outcome.reason} after {run.outcome.evaluations:,} evaluations" for run in (first, other)]
+    if "outcomes" in differ:
+        ends = [f"{run.outcome.reason} after {plural(run.outcome.evaluations, 'evaluation')}" for run in (first, other)]
         if ends[0] != ends[1]:
             return f"it ended differently ({ends[0]}, {ends[1]})"
-    return f"{' and '.join(differ)} differ"
+    return f"{listed(differ)} differ"
 
 
 def _point(run: Run) -> bytes:
@@ -312,9 +315,9 @@ def _explain(into: Path) -> Generator[None]:
         raise
     except OSError as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        remains = "What it held is removed, if the store allows" if remote(into) else "Nothing is left of it"
+        remains = "Its files are removed if the store permits" if remote(into) else "No part of it remains"
         raise OSError(
             cause.errno,
             f"the merged study {into} could not be written: {cause.strerror}. {remains}, and the studies to merge are "
-            "as they were: make room or the place writable, and merge again",
+            "unchanged: free disk space or make the location writable, and merge again",
         ) from error

@@ -88,7 +88,7 @@ def require_storable(run: Run) -> None:
         raise ValueError(f"the seed of {run.key} does not fit into 64 bits; use a smaller one")
     names = run.key.instance, run.key.algorithm, run.problem.suite, run.problem.function, run.problem.instance
     if any(_text(name) != name for name in names):
-        raise ValueError(f"the key of {_text(str(run.key))} is no valid Unicode; rename the instance or the algorithm")
+        raise ValueError(f"the key of {_text(str(run.key))} is not valid Unicode; rename the instance or the algorithm")
 
 
 def as_stored(run: Run) -> Run:

@@ -40,7 +40,7 @@ def place(path: str | os.PathLike[str]) -> Path:
         return cast("Path", path)
     text = os.fspath(path)
     if "::" in text and _URL.fullmatch(text.rpartition("::")[2]):
-        raise ValueError(f"{text} is a chain of URLs; give one, PROTOCOL://…")
+        raise ValueError(f"{text} is a chained URL; give a single one, PROTOCOL://…")
     match = _URL.fullmatch(text)
     if match is None:
         return Path(path)
@@ -170,8 +170,8 @@ class RemotePath:
         """Raise a `StudyError` if files would be written piece by piece."""
         if self.protocol in IN_PLACE:
             raise StudyError(
-                f"{self} cannot be written to: by {self.protocol} a kill may leave half a file. Mount the place and "
-                "give the local path, or use an object store"
+                f"{self} cannot be written to: over {self.protocol}, a killed process may leave a partial file. Mount "
+                "the remote directory and give its local path, or use an object store"
             )
 
     def _kind(self) -> str | None:
@@ -192,7 +192,7 @@ class RemotePath:
         try:
             system = core.url_to_fs(self.url)
         except ImportError as error:
-            raise PackageMissing(f"{self} needs the package of its protocol: {error}") from error
+            raise PackageMissing(f"{self} needs the package for its protocol: {error}") from error
         except ValueError as error:
             raise StudyError(f"{self} cannot be reached: {error}") from error
         try:

@@ -85,22 +85,22 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
         StudyError: If its ``study.json`` is unusable, not as it was written, or written by a newer polarbear.
     """
     if not path.is_dir():
-        raise StudyNotFound(f"{path} is no study: {_what_is_there(path)}")
+        raise StudyNotFound(f"{path} is not a study: {_what_is_there(path)}")
     file = path / SPEC
     while True:
         manifest = _sound_manifest(path)
         try:
             data = file.read_bytes()
         except FileNotFoundError:
-            raise StudyNotFound(f"{path} is no study: it holds no {SPEC}") from None
+            raise StudyNotFound(f"{path} is not a study: it holds no {SPEC}") from None
         digest = sha256(data)
         if changed or manifest is None or manifest.accepts(SPEC, digest):
             return _parsed(path, data, digest)
         now = _sound_manifest(path)
         if now is not None and now.head == manifest.head:  # otherwise the writer has replaced both meanwhile
             raise StudyError(
-                f"{file} is damaged: {altered(data)}. Put it back from a copy; if you changed it on purpose, accept "
-                f"that: polarbear verify --accept-damage {shlex.quote(str(path))}"
+                f"{file} is damaged: {altered(data)}. Restore it from a copy; if you changed it on purpose, accept "
+                f"the change: polarbear verify --accept-damage {shlex.quote(str(path))}"
             )
 
 
@@ -111,7 +111,7 @@ def _what_is_there(path: Path) -> str:
     if not path.is_file():
         return "there is no such directory"
     study = path.with_suffix(".study")
-    return f"it is a file; studies are directories{f', such as {study} beside it' if study.is_dir() else ''}"
+    return f"it is a file; studies are directories{f', such as {study} next to it' if study.is_dir() else ''}"
 
 
 def _sound_manifest(path: Path) -> Manifest | None:
@@ -126,13 +126,13 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
     try:
         content: Any = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise StudyError(f"{file} is damaged: {error}; put it back from a copy") from error
+        raise StudyError(f"{file} is damaged: {error}; restore it from a copy") from error
     fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
     if fields.get("format") != FORMAT:
-        raise StudyError(f"{file} does not say that it is a {FORMAT!r}")
+        raise StudyError(f"{file} is not from a study: 'format' is {fields.get('format')!r}; it must be {FORMAT!r}")
     version, spec = fields.get("version"), fields.get("spec")
     if type(version) is not int or version < 1 or not isinstance(spec, dict):
-        raise StudyError(f"{file} is damaged: it lacks a whole-number 'version' or a 'spec'; put it back from a copy")
+        raise StudyError(f"{file} is damaged: it lacks a whole-number 'version' or a 'spec'; restore it from a copy")
     if version > VERSION:
         raise StudyError(
             f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
@@ -149,7 +149,7 @@ def _origin(file: Path, stored: Any) -> dict[str, Any]:
         inner = isinstance(value, dict) and name == "packages"
         texts: list[object] = [*cast("dict[str, object]", value).values()] if inner else [value]
         if not name or not all(isinstance(text, str) for text in texts):
-            raise StudyError(f"{file} is damaged: its 'origin' is not as it was written; put it back from a copy")
+            raise StudyError(f"{file} is damaged: its 'origin' is invalid; restore it from a copy")
     return origin
 
 
@@ -186,11 +186,11 @@ def require_free(path: Path) -> None:
     if elsewhere := remote(path):
         elsewhere.require_whole_writes()
     if exists(path):
-        raise FileExistsError(f"{path} is a study already; open it, or choose another path")
+        raise FileExistsError(f"{path} is already a study; open it, or choose another path")
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; choose another path for the study")
     if path.is_dir():
         ours = {RUNS, ROUNDS, LOCK, OWNER, MANIFEST}  # a creation that was killed leaves these
         names = {entry.name for entry in path.iterdir()} - ours
         if others := sorted(name for name in names if not name.startswith(TEMPORARY)):
-            raise FileExistsError(f"{path} is no study but holds {others[0]!r}; choose a new or empty directory")
+            raise FileExistsError(f"{path} is not a study and contains {others[0]!r}; choose a new or empty directory")

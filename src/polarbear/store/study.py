@@ -35,8 +35,8 @@ COMMIT_RUNS = 5_000
 """Number of appended runs that triggers a commit, however recent the last one."""
 _SHOWN = 20
 """Number of damaged files that a message lists."""
-_NOT_CREATED = "Mend that and try again, or choose another place"
-_NOT_OPENED = "It can still be read; mend that, or copy the study elsewhere, to go on with it"
+_NOT_CREATED = "Fix this and try again, or choose another location"
+_NOT_OPENED = "It can still be read; to continue it, fix this or copy the study elsewhere"
 Value = TypeVar("Value", str, int)
 Wanted = Value | Collection[Value] | None
 _order = attrgetter("instance", "algorithm", "seed")
@@ -203,8 +203,8 @@ class StudyStore:
         """The mutex of all methods. Two processes cannot share the lock and the list's temporary file."""
         if self._forked:
             raise StudyError(
-                f"study {self.path} was opened by the process that this one was forked from; open it again here, or "
-                "start processes by spawning"
+                f"study {self.path} was opened before this process was forked; open it again here, or start "
+                "processes with the spawn method"
             )
         return self._own_mutex
 
@@ -358,7 +358,8 @@ class StudyStore:
                 (stored,) = self.runs([run.key], samples=run.samples is not None)
                 if parts.storable(stored) != parts.storable(run) or stored.samples != run.samples:
                     raise ValueError(
-                        f"study {self.path} already holds a different run of {run.key}; a key names one run for good"
+                        f"study {self.path} already holds a different run of {run.key}; a key identifies one run "
+                        "for good"
                     )
                 return
             self._buffer[run.key] = run
@@ -385,7 +386,7 @@ class StudyStore:
         with self._writing():
             parts.require_storable(run)
             if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
-                raise ValueError(f"study {self.path} holds no run of {run.key} that was killed; append it")
+                raise ValueError(f"study {self.path} holds no killed run of {run.key} to replace; append this one")
             self.commit()
             self._contents.add_runs([parts.as_stored(run)])
 

@@ -221,10 +221,10 @@ def test_unreadable_files_are_named(coco, two_runs):
 
 
 def test_nothing_and_nothing_known(tmp_path):
-    with pytest.raises(store.StudyNotFound, match="no file or archive either"):
+    with pytest.raises(store.StudyNotFound, match="no such directory, file or archive"):
         store.read(tmp_path / "none")
-    with pytest.raises(ValueError, match=r"holds no data that polarbear reads: it is empty. It reads COCO"):
+    with pytest.raises(ValueError, match=r"holds no data that polarbear can read: it is empty. It can read COCO"):
         store.read(tmp_path)
     (tmp_path / "a.jpg").touch()
-    with pytest.raises(ValueError, match=r"it holds 1 \.jpg files"):
+    with pytest.raises(ValueError, match=r"it holds 1 \.jpg file"):
         store.read(tmp_path)

@@ -225,9 +225,7 @@ def test_iohinspector_reads_the_same_trajectories(runs, tmp_path, kind):
 
 
 def test_what_cannot_be_exported(runs, tmp_path, run):
-    with pytest.raises(
-        ValueError, match="format is 'xml'; runs are exported as one of iohprofiler, coco, csv, parquet"
-    ):
+    with pytest.raises(ValueError, match="format is 'xml'; it must be one of iohprofiler, coco, csv, parquet"):
         store.export(runs, tmp_path / "a", "xml")
     with pytest.raises(ValueError, match="there are no runs"):
         store.export([], tmp_path / "a", "csv")
@@ -279,8 +277,8 @@ def nothing_found(algorithm):
 
 
 LEFT_OUT = (
-    "3 runs that found no value are left out, which COCO's data cannot hold: 1 of A (budget), 1 of A (failed: "
-    "ValueError), 1 of A (killed: its worker died); 40 evaluations spent on them do not count there"
+    "3 runs that found no value are left out, as COCO's format cannot represent them: 1 of A (budget), 1 of A (failed: "
+    "ValueError), 1 of A (killed: its worker died); this omits 40 evaluations"
 )
 
 
@@ -311,7 +309,7 @@ def test_export_warns_of_what_it_leaves_out(runs, tmp_path):
 
 def test_where_no_run_found_anything_there_is_nothing_to_export_to_coco(tmp_path):
     with pytest.raises(
-        ValueError, match=r"no run can be exported to COCO.*: none was found, 1 of A \(budget\), 1 of A"
+        ValueError, match=r"no run can be exported to COCO, as none of them found a value: 1 of A \(budget\), 1 of A"
     ):
         store.export(nothing_found("A"), tmp_path / "out", "coco")
     assert not (tmp_path / "out").exists()

@@ -55,13 +55,13 @@ def test_what_cannot_be_imported(sources, tmp_path):
     assert not into.exists()
     with store.create(into, {"times": []}):
         pass
-    with pytest.raises(ValueError, match="was not made by importing"):
+    with pytest.raises(ValueError, match="was not created by an import"):
         store.import_runs(sources[0], into)
     with store.open(into, write=True):
         pass  # the lock was given back
     table = tmp_path / "t.csv"
     table.write_text("algorithm,evaluations,value\nA,1,2\nB,1,3\n")
-    with pytest.raises(ValueError, match="rename gives two algorithms of the same data one name"):
+    with pytest.raises(ValueError, match="rename gives two algorithms of the same data the same name"):
         store.import_runs(table, tmp_path / "t.study", rename={"A": "B"})
 
 

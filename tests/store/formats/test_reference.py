@@ -52,7 +52,7 @@ def test_what_is_told_of_the_best_algorithms(shared):
 
 
 def test_runs_and_references_are_not_taken_for_each_other(shared, coco, two_runs):
-    with pytest.raises(ValueError, match="holds no reference algorithm"):
+    with pytest.raises(ValueError, match="holds no COCO reference algorithm"):
         store.read_reference(coco(two_runs))
     with pytest.raises(ValueError, match="read_reference reads them"):
         store.read(shared("coco_refalgs", "best2009-bbob.tar.gz"))
@@ -60,8 +60,8 @@ def test_runs_and_references_are_not_taken_for_each_other(shared, coco, two_runs
 
 def test_damage_is_an_error(tmp_path):
     (tmp_path / "a.info").write_text("funcId = 1, DIM = 2, algId = 'best', Precision = 1e-8\n% c\na.dat, 0:144|1e-09\n")
-    with pytest.raises(ValueError, match=r"a\.info, line 3: a\.dat is not there"):
+    with pytest.raises(ValueError, match=r"a\.info, line 3: a\.dat is missing"):
         store.read_reference(tmp_path)
     (tmp_path / "a.dat").write_text("%% Artificial instance\n1 10.0 10.0\nx 1.0 1.0\n")
-    with pytest.raises(ValueError, match=r"a\.dat, line 3: no runtime and target"):
+    with pytest.raises(ValueError, match=r"a\.dat, line 3: expected a runtime and a target"):
         store.read_reference(tmp_path)

@@ -32,11 +32,11 @@ def test_columns_may_have_other_names(tmp_path):
     (run,) = store.read_checked(path, columns=columns, maximize=True).runs
     assert run.key == RunKey("sphere", "mine", 0)
     assert run.trajectory.values.tolist() == [4.0, -5.0]
-    with pytest.raises(ValueError, match=r"holds no data that polarbear reads: it holds 1 \.csv files"):
+    with pytest.raises(ValueError, match=r"holds no data that polarbear can read: it holds 1 \.csv file"):
         store.read(path)
     reading = store.read_checked(path, columns={"evaluations": "calls"})
     assert "columns maps 'evaluations' to 'calls', but the columns are problem, nfe" in reading.skipped[0].why
-    with pytest.raises(ValueError, match="columns maps 'fitness'; what can be mapped is algorithm"):
+    with pytest.raises(ValueError, match="columns maps 'fitness'; choose from algorithm"):
         store.read_checked(path, columns={"fitness": "f(x)"})
 
 
@@ -131,7 +131,7 @@ def test_sos(tmp_path):
 def test_files_that_hold_nothing_of_use_are_said_to(tmp_path, content):
     for name in ("x.csv", "x.parquet", "x.json", "x.info", "x.txt", "x"):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(ValueError, match=r"holds no data that polarbear reads|no run can be read"):
+        with pytest.raises(ValueError, match=r"holds no data that polarbear can read|no run can be read"):
             store.read(tmp_path / name)
 
 

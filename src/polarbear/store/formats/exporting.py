@@ -72,7 +72,9 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
 def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Exported:  # noqa: A002 - as above
     """Write runs as `export` does and list those that were left out, without a warning."""
     if remote(place(path)):
-        raise ValueError(f"{path} is a URL; runs are exported to local files and folders, which can be copied there")
+        raise ValueError(
+            f"{path} is a URL; runs can only be exported to local files and folders, which you can copy there"
+        )
     path, chosen = Path(path), sorted(runs, key=by_key)
     if not chosen:
         raise ValueError("there are no runs to export")
@@ -88,7 +90,7 @@ def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) 
         chosen, left_out, why = write_coco.writable(chosen)
         write_coco.write(chosen, _empty(path))
     else:
-        raise ValueError(f"format is {format!r}; runs are exported as one of {', '.join(EXPORT_FORMATS)}")
+        raise ValueError(f"format is {format!r}; it must be one of {', '.join(EXPORT_FORMATS)}")
     return Exported(path, len(chosen), tuple(run.key for run in left_out), why)
 
 

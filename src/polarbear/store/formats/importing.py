@@ -128,7 +128,7 @@ def _import_each(
         if failed:
             raise failed[0]
         named, skipped = ", ".join(map(str, paths)) or "an empty list of paths", _skipped(readings)
-        raise ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
+        raise ValueError(f"nothing was imported: there are no runs in {named}{f'; {skipped[0]}' if skipped else ''}")
     return readings, added
 
 
@@ -142,7 +142,7 @@ def _study(path: Path) -> StudyStore:
     study = open_study(path, write=True, commit_seconds=_COMMIT_SECONDS)
     if IMPORTED not in study.spec:
         study.close()
-        raise ValueError(f"study {path} was not made by importing; import into a directory of its own")
+        raise ValueError(f"study {path} was not created by an import; import into a new directory")
     return study
 
 
@@ -154,7 +154,7 @@ def _renamed(reading: Reading, rename: Mapping[str, str]) -> Reading:
         for run in reading.runs
     )
     if len({run.key for run in runs}) < len(runs):
-        raise ValueError(f"rename gives two algorithms of the same data one name: {dict(rename)}")
+        raise ValueError(f"rename gives two algorithms of the same data the same name: {dict(rename)}")
     return replace(reading, runs=runs)
 
 
@@ -165,9 +165,9 @@ def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
         parts.require_storable(run)
         if run.key in known and parts.storable(known[run.key]) != parts.storable(run):
             raise ValueError(
-                f"{path} and study {study.path} hold different runs of {run.key}; nothing of {path} was imported. If "
-                "they are of different algorithms, rename one (rename={…}); if they repeat the same one, put them "
-                "into one folder"
+                f"{path} and study {study.path} hold different runs of {run.key}; nothing from {path} was imported. If "
+                "the runs are from different algorithms, rename one (rename={…}); if they repeat the same algorithm, "
+                "put the files into one folder"
             )
     study.extend(run for run in runs if run.key not in known)
     study.commit()

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from polarbear.descriptions import listed
 from polarbear.extras import ExtraMissing
 from polarbear.plugins import load_plugin, plugin_names
+from polarbear.quantities import plural
 from polarbear.records import Instance, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.formats.archives import Folder, Tree, natural, open_tree
@@ -102,7 +104,7 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
     data = _Data(options, report)
     data.read(data.open(Path(path)), Path(path))
     if not data.formats and not report.skipped:
-        raise ValueError(f"{path} holds no data that polarbear reads: {data.summary()}. It reads {SUPPORTED}")
+        raise ValueError(f"{path} holds no data that polarbear can read: {data.summary()}. It can read {SUPPORTED}")
     for name in data.unread:
         report.skip(name, "it is empty, or of no format that polarbear reads")
     runs = sorted(data.runs.values(), key=by_key)
@@ -129,8 +131,11 @@ class _Data:
         """A summary of the kinds of files found."""
         if not self._endings:
             return "it is empty"
-        kinds = [f"{count} {ending or 'without ending'}" for ending, count in self._endings.most_common(_NAMED)]
-        return f"it holds {', '.join(kinds)}{' and others' if len(self._endings) > _NAMED else ''} files"
+        kinds = [
+            plural(count, f"{ending} file") if ending else f"{plural(count, 'file')} without an extension"
+            for ending, count in self._endings.most_common(_NAMED)
+        ]
+        return f"it holds {listed([*kinds, 'others'] if len(self._endings) > _NAMED else kinds)}"
 
     def open(self, path: Path) -> Tree:
         """The files at a path; raises as `open_tree`."""
@@ -167,9 +172,9 @@ class _Data:
                 self._sources[run.key] = source
             elif parts.storable(self.runs[run.key]) != parts.storable(run):
                 raise ValueError(
-                    f"{self._sources[run.key]} and {source} hold different runs of {run.key}. If they are of "
-                    "different algorithms, read them one by one and rename one; if they repeat the same one, put them "
-                    "into one folder"
+                    f"{self._sources[run.key]} and {source} hold different runs of {run.key}. If the runs are "
+                    "from different algorithms, read the files separately and rename one; if they repeat the same "
+                    "algorithm, put the files into one folder"
                 )
 
     def _parsed(self, tree: Tree) -> Iterator[ParsedRun]:

@@ -38,19 +38,19 @@ def read_reference(path: str | Path, limits: Limits) -> dict[tuple[str, int], Re
     if report.skipped:
         raise ValueError(f"the reference algorithm is damaged: {report.skipped[0]}")
     if not references:
-        raise ValueError(f"{path} holds no reference algorithm of COCO; runs are read with read")
+        raise ValueError(f"{path} holds no COCO reference algorithm; use polarbear.store.read to read runs")
     return references
 
 
 def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
     path = beside(info, posixpath.splitext(entry.files[0].path)[0] + ".dat")
     if path is None or path not in tree:
-        raise ValueError(f"{tree.label(info)}, line {entry.line}: {entry.files[0].path} is not there")
+        raise ValueError(f"{tree.label(info)}, line {entry.line}: {entry.files[0].path} is missing")
     data = tree.read(path)
     if ARTIFICIAL not in data[:200]:
         return None
     if not data.endswith(b"\n"):
-        raise ValueError(f"{tree.label(path)}: its last line has no end: it may be cut off")
+        raise ValueError(f"{tree.label(path)}: its last line does not end with a newline, so it may be cut off")
     rows: dict[float, tuple[float, str, int, int]] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
         cells = line.split()
@@ -63,7 +63,9 @@ def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
             if not (ert >= 0 and math.isfinite(target)):
                 raise ValueError
         except (ValueError, IndexError) as error:
-            raise ValueError(f"{tree.label(path)}, line {number}: no runtime and target: {line[:60]!r}") from error
+            raise ValueError(
+                f"{tree.label(path)}, line {number}: expected a runtime and a target, found {line[:60]!r}"
+            ) from error
         rows.setdefault(target, row)
     targets = sorted(rows, reverse=True)
     chosen = [rows[target] for target in targets]

@@ -60,7 +60,7 @@ class Tables(Reader):
     def __init__(self, tree: Tree, report: Report, columns: Mapping[str, str], *, maximize: bool) -> None:
         unknown = sorted(columns.keys() - set(COLUMNS))
         if unknown:
-            raise ValueError(f"columns maps {unknown[0]!r}; what can be mapped is {', '.join(COLUMNS)}")
+            raise ValueError(f"columns maps {unknown[0]!r}; choose from {', '.join(COLUMNS)}")
         super().__init__(tree, report)
         self._columns, self._maximize = columns, maximize
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from polarbear.quantities import plural
 from polarbear.records import Instance, Run
 from polarbear.store.formats.coco import PRECISION
 from polarbear.store.formats.write_iohprofiler import distinct
@@ -69,11 +70,12 @@ def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
         ends[f"of {run.key.algorithm} ({run.outcome.reason}{': ' * bool(message)}{message})"] += 1
     listed = ", ".join(f"{count:,} {end}" for end, count in sorted(ends.items()))
     if not nonempty:
-        raise ValueError(f"no run can be exported to COCO, whose data hold values: none was found, {listed}")
-    what = "1 run that found no value is" if len(empty) == 1 else f"{len(empty):,} runs that found no value are"
-    spent = sum(run.outcome.evaluations for run in empty)
-    uncounted = f"; {spent:,} evaluations spent on them do not count there" if spent else ""
-    return nonempty, empty, f"{what} left out, which COCO's data cannot hold: {listed}{uncounted}"
+        raise ValueError(f"no run can be exported to COCO, as none of them found a value: {listed}")
+    are, them = ("is", "it") if len(empty) == 1 else ("are", "them")
+    left_out = f"{plural(empty, 'run')} that found no value {are} left out, as COCO's format cannot represent {them}"
+    spent = sum(int(run.outcome.evaluations) for run in empty)
+    uncounted = f"; this omits {plural(spent, 'evaluation')}" if spent else ""
+    return nonempty, empty, f"{left_out}: {listed}{uncounted}"
 
 
 def _checked(run: Run) -> Instance:
@@ -85,8 +87,7 @@ def _checked(run: Run) -> Instance:
         )
     if run.optimum is None:
         raise ValueError(
-            f"{run.key} cannot be exported to COCO, whose data hold the distance to the optimum: its optimum is not "
-            "known"
+            f"{run.key} cannot be exported to COCO, which records distances to the optimum: its optimum is not known"
         )
     at_once = "constrained" in instance.suite or run.trajectory.evaluations[:1].tolist() == [1]
     if not at_once or not np.isfinite(run.trajectory.values[0]):
