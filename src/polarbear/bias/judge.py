@@ -73,8 +73,8 @@ class Bias:
             return f"No evidence of structural bias: none {tests} rejects uniformity (level {self.alpha:g})."
         rejecting, dimensions = int(self.counts.sum()), int(self.rejected[self.counts].any(axis=0).sum())
         return (
-            f"Structurally biased: {rejecting} {tests} {'rejects' if rejecting == 1 else 'reject'} uniformity, "
-            f"in {plural(dimensions, 'dimension')} in total (level {self.alpha:g}). "
+            f"Structurally biased: {rejecting} {tests} {'rejects' if rejecting == 1 else 'reject'} uniformity "
+            f"in {dimensions} of the dimensions (level {self.alpha:g}). "
             f"The bias looks most like {DESCRIPTIONS[self.kind]} ({self.probabilities[self.kind]:.0%})."
         )
 
