@@ -184,7 +184,7 @@ def test_arviz_gets_hyperparameters_and_the_model(tmp_path):
     assert back["sigma"].dims == ("chain", "draw")
     assert back.attrs["model"] == "random-walk"
     assert from_description(json.loads(back.attrs["description"])) == model
-    assert "The draws are worth" in back.attrs["diagnostics"]
+    assert "The effective sample size is at least" in back.attrs["diagnostics"]
 
 
 def test_arviz_missing_names_the_extra(monkeypatch):
