@@ -148,7 +148,7 @@ def test_a_few_biased_dimensions_among_many_are_not_enough():
     [
         (np.zeros(20), {}, r"shape \(20,\); give \(n, d\)"),
         (np.zeros((9, 2)), {}, "at least 10 runs"),
-        (np.full((20, 2), 1.5), {}, r"points\[0, 0\] is 1.5, which is not in the box, 0.0 to 1.0"),
+        (np.full((20, 2), 1.5), {}, r"points\[0, 0\] is 1.5, outside the box from 0.0 to 1.0"),
         (np.full((20, 2), np.nan), {}, r"points\[0, 0\] is nan"),
         (np.zeros((20, 2)), {"alpha": 0.0}, "alpha is 0"),
         (np.zeros((20, 2)), {"samples": 5}, "samples is 5"),

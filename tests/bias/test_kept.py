@@ -42,7 +42,7 @@ def test_a_torn_file_is_named_and_made_anew(folder, content):
     kept.remembered("values", lambda: np.zeros(2))
     (path,) = folder.iterdir()
     path.write_bytes(content)
-    with pytest.warns(UserWarning, match=r"values-.*\.npy cannot be read and is made anew"):
+    with pytest.warns(UserWarning, match=r"values-.*\.npy cannot be read and is simulated again"):
         assert kept.remembered("values", lambda: np.ones(2)).tolist() == [1, 1]
     assert kept.remembered("values", never).tolist() == [1, 1]
 

@@ -58,7 +58,7 @@ def test_clear_bias_in_several_dimensions_is_named(scenario):
     found = bias.judge(scenario.sample(100, 5, np.random.default_rng(3)), samples=20_000)
     assert found.kind == scenario.kind
     assert sum(found.probabilities.values()) == pytest.approx(1)
-    assert "It looks most like " in found.sentence
+    assert "The bias looks most like " in found.sentence
 
 
 def test_unbiased_points_have_no_type():

@@ -82,7 +82,7 @@ def test_runs_that_found_nothing_are_counted(runs):
     )
     (verdict,) = judge_runs([replace(some[0], trajectory=worst), *some[1:]], samples=FEW)
     assert verdict.lost == 1
-    assert verdict.sentence.endswith(" 1 run found nothing.")
+    assert verdict.sentence.endswith(" 1 run found no finite value.")
 
 
 def test_what_cannot_be_judged_is_said(runs):
@@ -90,7 +90,7 @@ def test_what_cannot_be_judged_is_said(runs):
         judge_runs([])
     with pytest.raises(ValueError, match=r"center in 2 dimensions has 5 runs on f0 .* at least 10"):
         judge_runs([run for run in runs if run.key.algorithm == "center" and run.problem.dimension == 2][:5])
-    with pytest.raises(ValueError, match="came without a best point"):
+    with pytest.raises(ValueError, match="runs without a recorded best point"):
         judge_runs([replace(run, solution=None) for run in runs])
 
 

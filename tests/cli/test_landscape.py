@@ -98,7 +98,7 @@ def test_faults_are_told_in_a_line(plan, arguments, code, message):
 def test_whole_variables_have_no_features(plan):
     (plan / "plan.toml").write_text(PLAN.replace('"bbob"', '"pbo"').replace("[2, 3]", "16").replace("1,24", "1"))
     _, err = polarbear("landscape", "features", "plan.toml", code=2, cwd=plan)
-    assert "features need one objective of real variables without noise" in " ".join(err.split())
+    assert "features need one noise-free objective of continuous variables" in " ".join(err.split())
 
 
 def test_problems_may_stand_alone_and_a_race_is_told_so(plan):

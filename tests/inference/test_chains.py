@@ -148,5 +148,5 @@ def test_without_chains_there_are_no_statistics():
 
 def test_chains_tell_of_every_draw():
     found = fitted(drifting(), RandomWalk(), draws=10)
-    with pytest.raises(ValueError, match="chains tells of 3 draws; there are 10"):
+    with pytest.raises(ValueError, match="chains has 3 draws; it must have 10"):
         replace(found, chains=ChainOrder(np.zeros(3, int), np.arange(3), np.zeros(3, bool)))

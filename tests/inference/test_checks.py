@@ -134,7 +134,7 @@ def test_algorithms_that_share_luck_are_found_among_ties(ties):
     found = checked(values)["uncorrelated algorithms"]
     assert found.passed is False
     assert found.named[0] == ("B", "D")
-    assert "Ties at the better place hide" in found.verdict
+    assert "Ties at the winner's rank hide" in found.verdict
 
 
 @pytest.mark.statistical
@@ -238,9 +238,9 @@ def test_repeated_rankings_are_found_and_measured():
     found = check(posterior, values, rng=rng, replicates=100)[-1]
     assert (found.passed, found.name) == (False, "independent timepoints")
     assert found.observed == pytest.approx(1.0)
-    assert "8 timepoints of an instance tell as much as 1.0 independent ones" in found.verdict
-    assert "as sure as if" in found.verdict
-    assert "statements on several at once are too sure" in checked(values)["independent timepoints"].verdict
+    assert "8 timepoints of an instance carry as much information as 1.0 independent ones" in found.verdict
+    assert "as narrow as if" in found.verdict
+    assert "those about several are overconfident" in checked(values)["independent timepoints"].verdict
 
 
 @pytest.mark.statistical
@@ -272,9 +272,9 @@ def test_overconfidence_in_a_mean_over_time_is_that_of_the_spread_over_new_insta
     counts = choice_counts(copies, groups=np.tile(np.arange(300), 10))
     grouped = fit(counts, model=IndependentDirichlet(), rng=rng)
     assert overconfidence_of(grouped, grouped.draws.mean(axis=1)) == pytest.approx(80, rel=0.3)
-    with pytest.raises(ValueError, match=r"quantities has shape \(3, 2\); the posterior has 4000 draws"):
+    with pytest.raises(ValueError, match=r"quantities has shape \(3, 2\); it must be \(4000, k\)"):
         overconfidence_of(posterior, np.ones((3, 2)))
-    with pytest.raises(ValueError, match="1 groups of instances"):
+    with pytest.raises(ValueError, match="the rankings have 1 group of instances"):
         overconfidence_of(fit(choice_counts(values[:1]), rng=rng), posterior.draws.mean(axis=1))
 
 
@@ -445,17 +445,17 @@ def test_the_noise_of_rounded_values_is_passed_over():
     assert (share[1] > 0) == (min(by_hand) < 4)
     found = checked(values)
     assert found["Gumbel noise"].passed
-    assert "Looked at 2 of 3 timepoints. At 1 more, ties in the middle" in found["Gumbel noise"].verdict
-    assert "Looked at" not in found["win rates"].verdict
+    assert "Used 2 of 3 timepoints. Skipped 1 timepoint where ties in the middle" in found["Gumbel noise"].verdict
+    assert "Used" not in found["win rates"].verdict
     found = checked(values[:, [1, 1]])
     assert found["Gumbel noise"].passed is None
-    assert "At 2 more, ties in the middle" in found["Gumbel noise"].verdict
+    assert "Skipped 2 timepoints where ties in the middle" in found["Gumbel noise"].verdict
     assert [one.passed is None for one in found.values()] == [False, False, True, True, False, False]
 
 
 def test_verdicts_say_how_many_timepoints_were_looked_at():
     values = np.repeat(np.random.default_rng(23).normal(size=(10, 1, 3)), 40, axis=1)
-    assert all("Looked at 16 of 40 timepoints." in one.verdict for one in list(checked(values).values())[:5])
+    assert all("Used 16 of 40 timepoints." in one.verdict for one in list(checked(values).values())[:5])
 
 
 def test_what_cannot_be_checked_says_so():
@@ -469,7 +469,7 @@ def test_what_cannot_be_checked_says_so():
     assert all(one.passed is not False for one in one_winner.values())
     all_tied = checked(np.zeros((12, 3, 3)))
     assert all(one.passed is None for one in all_tied.values())
-    assert "Ties at the better place hide 100% of the comparisons" in all_tied["win rates"].verdict
+    assert "Ties at the winner's rank hide 100% of the comparisons" in all_tied["win rates"].verdict
     nothing = checked(np.full((3, 2, 3), np.nan))
     assert all(one.verdict == "Not checked: there are no rankings." for one in nothing.values())
     assert all(one.passed is not False for one in checked(rng.random((1, 2, 3))).values())
@@ -485,7 +485,7 @@ def test_long_lists_are_cut():
     pairs = [("A", letter) for letter in "BCDEF"]
     found = verdicts.win_rates(Evidence.of(np.full(5, 9.0), drawn), pairs, np.full(5, 0.5))
     assert found.verdict.count("won") == 3
-    assert "and 2 more of the kind" in found.verdict
+    assert "; and 2 more." in found.verdict
     assert len(found.named) == 5
 
 

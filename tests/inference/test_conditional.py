@@ -141,14 +141,14 @@ def test_selection_loses_little_beside_the_oracle():
 def test_faults_are_named():
     z, _, _, rankings = simulated(8, instances=20)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"features have shape \(19, 8\); 20 instances"):
+    with pytest.raises(ValueError, match=r"features have shape \(19, 8\); they must be \(20, m\)"):
         fit_conditional(rankings, z[:19], rng=rng)
     z[3, 0] = np.inf
     with pytest.raises(ValueError, match="'feature 0' of instance 3 is infinite"):
         fit_conditional(rankings, z, rng=rng)
     with pytest.raises(ValueError, match="'a' has shape"):
         fit_conditional(rankings, {"a": [1.0]}, rng=rng)
-    with pytest.raises(ValueError, match="1 groups of instances; give two"):
+    with pytest.raises(ValueError, match="1 group of instances; at least two"):
         fit_conditional(Rankings.of(rankings.values(), groups=np.zeros(20)), np.ones((20, 1)), rng=rng)
     fitted = fit_conditional(rankings, {"slope": np.arange(20.0), "one": np.ones(20)}, draws=10, rng=rng)
     with pytest.raises(ValueError, match="no feature 'slop'; did you mean"):

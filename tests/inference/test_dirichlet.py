@@ -355,5 +355,5 @@ def test_one_sample_is_all_there_is_for_one_algorithm():
 
 def test_a_concentration_whose_ratings_no_number_can_hold_is_named():
     dominated = np.tile(np.arange(10.0), (20, 1, 1))
-    with pytest.raises(ValueError, match="alpha is 1e-12, with which the ratings of 10 algorithms are too small"):
+    with pytest.raises(ValueError, match="alpha is 1e-12, which makes ratings of 10 algorithms too small"):
         fitted(dominated, alpha=1e-12, draws=500)

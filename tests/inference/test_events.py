@@ -184,11 +184,11 @@ class TestWithoutAJointPosterior:
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(ValueError, match=r"there is no algorithm 'z'; there are a, b, c, d"):
+    with pytest.raises(ValueError, match=r"there is no algorithm 'z'; the algorithms are a, b, c, d"):
         FOUND.probability(better("a", "z", at=10))
-    with pytest.raises(ValueError, match=r"there is no timepoint 90; there are 3 from 10 to 1000, the nearest is 100"):
+    with pytest.raises(ValueError, match=r"there is no timepoint 90 among the 3 from 10 to 1000; the nearest is 100"):
         FOUND.probability(better("a", "b", at=90))
-    with pytest.raises(ValueError, match=r"at is \[\]; give a timepoint, or several"):
+    with pytest.raises(ValueError, match=r"at is \[\]; give one or more finite timepoints"):
         better("a", "b", at=[])
     with pytest.raises(ValueError, match=r"at is None"):
         better("a", "b", at=None)
@@ -196,11 +196,11 @@ def test_what_makes_no_sense_is_refused():
         equivalent("a", "b", 0.5, at=10)
     with pytest.raises(ValueError, match="give at least one"):
         portfolio_beats([], ["a"], at=10)
-    with pytest.raises(ValueError, match=r"array of float64 of shape \(400,\); it must give one boolean for each of"):
+    with pytest.raises(ValueError, match=r"array of float64 of shape \(400,\); it must return one boolean for each of"):
         FOUND.probability(lambda x: x[:, 0, 0])
     with pytest.raises(ValueError, match=r"of shape \(400, 4\)"):
         FOUND.probability(lambda x: x[:, 0] > 0.5)
-    with pytest.raises(TypeError, match=r"join events by &"):
+    with pytest.raises(TypeError, match=r"combine events with &"):
         bool(better("a", "b", at=10))
 
 

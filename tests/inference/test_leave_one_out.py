@@ -241,11 +241,11 @@ def test_bad_input_is_named():
         leave_one_out(posterior, values, precision=-1)
     with pytest.raises(TypeError, match="rng is 1"):
         leave_one_out(posterior, values, rng=1)
-    with pytest.raises(ValueError, match="which model to fit again"):
+    with pytest.raises(ValueError, match="which model to refit"):
         leave_one_out(replace(posterior, model=None), values, rng=np.random.default_rng(1))
     with pytest.raises(ValueError, match="scores is empty"):
         compare({})
-    with pytest.raises(ValueError, match="not of the same rankings"):
+    with pytest.raises(ValueError, match="are of different rankings"):
         compare({"a": made_up([-1.0, -2.0]), "b": made_up([-1.0, np.nan])})
 
 

@@ -144,7 +144,7 @@ def test_pathfinder_warns_and_calls_its_draws_doubtful(model):
     assert posterior.draws.shape == (500, 3, 3)
     assert posterior.diagnostics.method == (PATHFINDER_DRAWS,) * 3
     assert posterior.diagnostics.doubtful.all()
-    assert "Pathfinder is for comparison; use the default method" in posterior.diagnostics.summary()
+    assert "Pathfinder is for comparison only; use the default method" in posterior.diagnostics.summary()
     hyperparameters = by(None, model, draws=2).hyperparameters
     assert {name: values.shape for name, values in posterior.hyperparameters.items()} == dict.fromkeys(
         hyperparameters, (500,)
@@ -190,7 +190,7 @@ def test_every_model_takes_nuts_and_pathfinder_and_the_default_first():
 
 
 def test_methods_that_a_model_does_not_have_are_refused():
-    with pytest.raises(ValueError, match="b-spline cannot be computed by method 'gibbs'; it has nlis, hmc, nuts, path"):
+    with pytest.raises(ValueError, match="b-spline has no method 'gibbs'; its methods are nlis, hmc, nuts, path"):
         by("gibbs", BSpline())
 
 
@@ -203,7 +203,7 @@ def test_a_missing_package_names_its_extra(method, missing, monkeypatch):
 
 @pytest.mark.parametrize(("timepoints", "algorithms"), [(0, 3), (2, 1)])
 def test_nuts_needs_something_to_sample(timepoints, algorithms):
-    with pytest.raises(ValueError, match=f"there are {timepoints} timepoints and {algorithms} algorithms"):
+    with pytest.raises(ValueError, match=f"1 timepoint and 2 algorithms; there are {timepoints} and {algorithms}"):
         by("nuts", RandomWalk(), ChoiceCounts.none(timepoints, algorithms))
 
 
@@ -220,9 +220,9 @@ def test_diagnostics_tell_of_divergences(method):
     one = np.ones(2)
     calm, wild = (Diagnostics((method,) * 2, 900 * one, np.nan * one, one, count) for count in (0, 3))
     assert calm.reliable
-    assert "0 transitions diverged (good: none). The draws can be relied on." in calm.summary()
+    assert "0 transitions diverged (good: none). The draws are reliable." in calm.summary()
     assert wild.doubtful.all()
-    assert "what diverges may miss a part of the posterior" in wild.summary()
+    assert "chains with divergent transitions may miss part of the posterior" in wild.summary()
 
 
 def test_chains_are_held_to_the_papers_limits():

@@ -272,7 +272,7 @@ class TestRefusals:
         belief = self.drawn(model)
         with pytest.raises(
             ValueError,
-            match=rf"no timepoint 3, and it cannot be predicted: {model.name} says nothing of it; "
+            match=rf"no timepoint 3, and it cannot be predicted: {model.name} cannot predict at new times; "
             r"fit a model over time, such as pb\.inference\.RandomWalk\(\)",
         ):
             belief.at([1, 3], rng=self.rng)
@@ -282,10 +282,10 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("model", "time", "message"),
         [
-            (BSpline(), 5.1, "b-spline says nothing of time 5.1; it predicts from 1 to 5"),
-            (SparseGaussianProcess(time_scale="log"), 0.9, "nothing of time 0.9; it predicts from 1 to 5"),
-            (HilbertSpaceGaussianProcess(extension=2.0), 7.5, "nothing of time 7.5; it predicts from -1 to 7"),
-            (GaussianProcess(time_scale="log"), 0.0, "needs positive timepoints, the first is 0"),
+            (BSpline(), 5.1, "b-spline cannot predict at time 5.1, only from 1 to 5"),
+            (SparseGaussianProcess(time_scale="log"), 0.9, "cannot predict at time 0.9, only from 1 to 5"),
+            (HilbertSpaceGaussianProcess(extension=2.0), 7.5, "cannot predict at time 7.5, only from -1 to 7"),
+            (GaussianProcess(time_scale="log"), 0.0, "needs positive timepoints, but the first is 0"),
         ],
     )
     def test_times_out_of_reach(self, model, time, message):
@@ -295,17 +295,19 @@ class TestRefusals:
     def test_an_excerpt_knows_too_little(self):
         part = self.drawn(RandomWalk()).at([1.5, 2.0], rng=self.rng)
         np.testing.assert_array_equal(part.at(1.5, rng=self.rng).draws, part.draws[:, :1])
-        with pytest.raises(ValueError, match=r"no timepoint 1\.7, .* taken from another by `at`; ask that one"):
+        with pytest.raises(
+            ValueError, match=r"no timepoint 1\.7, .* made by `at` from another one; call `at` on that one"
+        ):
             part.at(1.7, rng=self.rng)
 
     def test_one_timepoint_makes_no_axis(self):
-        with pytest.raises(ValueError, match=r"no timepoint 2, .* fewer than two timepoints make no axis"):
+        with pytest.raises(ValueError, match=r"no timepoint 2, .* prediction needs at least two fitted timepoints"):
             self.drawn(RandomWalk(), [1.0]).at(2.0, rng=self.rng)
 
     def test_an_unknown_model(self):
         belief = self.drawn(RandomWalk())
         object.__setattr__(belief, "model", None)
-        with pytest.raises(ValueError, match="the model is not known; fit a model over time"):
+        with pytest.raises(ValueError, match="the model is unknown; fit a model over time"):
             belief.at(3.0, rng=self.rng)
 
     def test_times_must_be_given_and_increase(self):

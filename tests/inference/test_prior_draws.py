@@ -165,7 +165,7 @@ def test_what_does_not_fit_is_refused():
         drawn(GaussianProcess(), hyperparameters={"length": 1.0})
     with pytest.raises(ValueError, match=r"sigma is -1\.0; valid is above 0"):
         drawn(RandomWalk(), hyperparameters={"sigma": -1.0})
-    with pytest.raises(ValueError, match="give names, or algorithms"):
+    with pytest.raises(ValueError, match="give their names, or their number as algorithms"):
         prior(RandomWalk(), times=TIMES, rng=rng)
     with pytest.raises(ValueError, match="2 names"):
         drawn(RandomWalk(), names=["a", "b"])

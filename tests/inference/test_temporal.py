@@ -104,7 +104,7 @@ class TestEveryModel:
         times = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
         logarithmic = fitted(drifting(), from_description(parameters), times=times)
         np.testing.assert_allclose(logarithmic.draws, fitted(drifting(), model).draws, rtol=1e-5)
-        with pytest.raises(ValueError, match='time_scale="log" needs positive timepoints, the first is 0'):
+        with pytest.raises(ValueError, match='time_scale="log" needs positive timepoints, but the first is 0'):
             fitted(drifting(), from_description(parameters))
 
     def test_the_smallest_shapes(self, model):
@@ -170,7 +170,7 @@ def test_what_annealing_cannot_reach_is_left_to_chains_at_once(monkeypatch):
 def test_timepoints_that_rounding_cannot_tell_apart_are_named(model, time_scale):
     described = from_description(model.describe() | {"time_scale": time_scale})
     with pytest.raises(
-        ValueError, match=rf"timepoints 2\.0 and {2 + 1e-14!r} are closer than 1e-13 of the {time_scale}"
+        ValueError, match=rf"timepoints 2\.0 and {2 + 1e-14!r} are closer than 1e-13 of the length of the {time_scale}"
     ):
         fitted(drifting(timepoints=4), described, times=[1, 2, 2 + 1e-14, 3])
     near = fitted(drifting(timepoints=4), described, times=[1, 2, 2 + 1e-11, 3])

@@ -167,7 +167,7 @@ def test_diversity_of_a_run():
 
 def test_diversity_needs_every_point():
     points = np.ones((3, 2))
-    with pytest.raises(ValueError, match="has 3 points of its evaluations; keep them all"):
+    with pytest.raises(ValueError, match="has only 3 recorded points; record all"):
         run_diversity(run_with(points, [1.0, 2.0, 3.0], [1, 2, 4]), 2)
     with pytest.raises(ValueError, match="size"):
         run_diversity(run_with(points, [1.0, 2.0, 3.0]), 4)

@@ -296,8 +296,8 @@ def test_a_design_that_is_too_small_says_so_feature_by_feature():
         assert without == set(found.reasons)
         assert all(found.reasons.values())
     few = features(rng.random((20, 5)), rng.random(20))
-    assert (
-        few.reasons["ela_meta.quad_w_interact.adj_r2"] == "20 points are too few for a model of 56 terms; it needs 57"
+    assert few.reasons["ela_meta.quad_w_interact.adj_r2"] == (
+        "20 points are too few for a model of 56 terms; at least 57 are needed"
     )
     assert "10 folds need 10" in few.reasons["ela_level.mmce_lda_10"]
     assert "blocks=3" in few.reasons["cm_conv.convex.hard"]

@@ -70,9 +70,9 @@ def test_what_is_not_known_is_left_out_and_what_has_no_value_is_nan():
     constant = series_features([0.1] * 7)
     assert (constant["sd"], constant["slope"], constant["reversals"]) == pytest.approx((0, 0, 0), abs=1e-12)
     assert np.isnan(constant["autocorrelation"])
-    with pytest.raises(ValueError, match="times do not increase"):
+    with pytest.raises(ValueError, match="times are not strictly increasing"):
         series_features([1, 2], [1, 1])
-    with pytest.raises(ValueError, match="give \\(m,\\) of both"):
+    with pytest.raises(ValueError, match="both must be \\(m,\\)"):
         series_features([1, 2], [1])
 
 
@@ -110,7 +110,7 @@ def test_parameters_are_followed_until_then_those_that_are_positive_by_their_log
     chosen = run_features(made(), *BOX, until=80, size=8, sets=SETS, parameters=["step_size"], positive=())
     assert chosen["step_size:last"] == pytest.approx(1e-9)
     assert not any(name.startswith("angle") for name in chosen)
-    with pytest.raises(ValueError, match="no parameter 'stepsize' logged; did you mean 'step_size'"):
+    with pytest.raises(ValueError, match=r"no logged parameter 'stepsize'; .* did you mean 'step_size'"):
         run_features(made(), *BOX, sets=SETS, parameters=["stepsize"])
 
 
@@ -135,9 +135,9 @@ def test_without_all_points_it_says_so():
     run = made()
     every_second = Samples(*(each[1::2] for each in (run.samples.evaluations, run.samples.points, run.samples.values)))
     for kept in (None, every_second):
-        with pytest.raises(ValueError, match="not all of the first 80 points"):
+        with pytest.raises(ValueError, match="not all of its first 80 points"):
             run_features(replace(run, samples=kept), *BOX, until=80)
-    with pytest.raises(ValueError, match="not all of the first 500 points"):
+    with pytest.raises(ValueError, match="not all of its first 500 points"):
         run_features(run, *BOX, until=500)
 
 

@@ -87,7 +87,7 @@ def test_embedding_tells_functions_apart():
 
 
 def test_boxes_have_to_be_the_same():
-    with pytest.raises(ValueError, match="another box"):
+    with pytest.raises(ValueError, match="differ in their boxes"):
         instances([BBOBProblem(1, 1, 2), BBOBProblem(1, 1, 3)], designs=1, points=50)
 
 
@@ -125,7 +125,7 @@ def test_table_of_features():
 
 def test_embeddings_need_instances_and_umap():
     found = instances(BBOB("1", 2, "1-3").grid(), designs=2, points=50, sets=["nbc"])
-    with pytest.raises(ValueError, match="3 instances with 5 features"):
+    with pytest.raises(ValueError, match="3 instances with 5 varying features"):
         found.embedding()
     more = instances(BBOB("1,5", 2, "1-5").grid(), designs=2, points=50, sets=["nbc"])
     if importlib.util.find_spec("umap"):
@@ -138,7 +138,7 @@ def test_embeddings_need_instances_and_umap():
 def test_problems_of_one_box_belong_together():
     five, two = BBOB("1", 5, "1-2").grid(), BBOB("1,2", 2, "1").grid()
     assert by_box([*two, *five]) == [two, five]
-    with pytest.raises(ValueError, match="whole variables"):
+    with pytest.raises(ValueError, match="integer variables"):
         by_box([PBOProblem(1, 1, 16)])
 
 

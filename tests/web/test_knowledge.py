@@ -31,7 +31,7 @@ def test_a_query_of_anybodys_is_answered_and_what_does_more_is_not(sources):
     told = View("sparql", "known", {"query": "SELECT DISTINCT ?a WHERE { ?b pb:algorithm ?a } ORDER BY ?a"})
     assert told.data(sources).rows == (("fast",), ("slow",))
     assert View("sparql", "known", {"query": "ASK { ?a ?b ?c }"}).show(sources).text == "Yes."
-    for query, complaint in [("DROP ALL", "must be SELECT, ASK, CONSTRUCT"), ("SELECT", "no SPARQL")]:
+    for query, complaint in [("DROP ALL", "must be one of SELECT, ASK, CONSTRUCT"), ("SELECT", "not valid SPARQL")]:
         with pytest.raises(ValueError, match=complaint):
             View("sparql", "known", {"query": query}).show(sources)
 

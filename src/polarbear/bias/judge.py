@@ -67,14 +67,15 @@ class Bias:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        of = f"{plural(self.runs, 'final point')} in {plural(self.dimension, 'dimension')}"
+        points = f"{plural(self.runs, 'final point')} in {plural(self.dimension, 'dimension')}"
+        tests = f"of {len(STATISTICS)} tests on {points}"
         if not self.biased:
-            return f"No evidence of structural bias: no test rejects that {of} are uniform (level {self.alpha:g})."
-        dimensions = int(self.rejected[self.counts].any(axis=0).sum())
+            return f"No evidence of structural bias: none {tests} rejects uniformity (level {self.alpha:g})."
+        rejecting, dimensions = int(self.counts.sum()), int(self.rejected[self.counts].any(axis=0).sum())
         return (
-            f"Structurally biased: {int(self.counts.sum())} of {len(STATISTICS)} tests reject that {of} are uniform, "
-            f"in {dimensions} of them (level {self.alpha:g}). "
-            f"It looks most like {DESCRIPTIONS[self.kind]} ({self.probabilities[self.kind]:.0%})."
+            f"Structurally biased: {rejecting} {tests} {'rejects' if rejecting == 1 else 'reject'} uniformity "
+            f"in {dimensions} of the dimensions (level {self.alpha:g}). "
+            f"The bias looks most like {DESCRIPTIONS[self.kind]} ({self.probabilities[self.kind]:.0%})."
         )
 
     def __str__(self) -> str:
@@ -153,5 +154,5 @@ def _in_unit_box(points: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Float
     outside = np.argwhere(~((x >= low) & (x <= high)))
     if outside.size:
         i, j = (int(k) for k in outside[0])
-        raise ValueError(f"points[{i}, {j}] is {x[i, j]}, which is not in the box, {low[j]} to {high[j]}; leave it out")
+        raise ValueError(f"points[{i}, {j}] is {x[i, j]}, outside the box from {low[j]} to {high[j]}; leave it out")
     return np.clip((x - low) / (high - low), 0.0, 1.0)

@@ -42,13 +42,13 @@ def remembered(name: str, simulate: Callable[[], FloatArray]) -> FloatArray:
         try:
             return np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            warnings.warn(f"{path} cannot be read and is made anew: {error}", stacklevel=2)
+            warnings.warn(f"{path} cannot be read and is simulated again: {error}", stacklevel=2)
     values = simulate()
     try:
         _write(path, values)
     except OSError as error:
-        hint = f"set {VARIABLE} to a folder that can be written, or to nothing"
-        warnings.warn(f"{path} cannot be written, and is simulated anew next time; {hint}: {error}", stacklevel=2)
+        hint = f"set {VARIABLE} to a writable folder, or to an empty string for no cache"
+        warnings.warn(f"{path} cannot be written, so it is simulated again next time; {hint}: {error}", stacklevel=2)
     return values
 
 

@@ -19,8 +19,8 @@ FOREST = Path(__file__).with_name("kinds.npz")
 """The nodes of all trees in sequence: the test to consult, -1 in leaves; the largest number of levels at which it
 rejects for the left branch to be taken; in leaves the shares of types, in 255ths; and the root of each tree."""
 DESCRIPTIONS = {
-    "centre": "a pull to the centre",
-    "bounds": "a pull to the bounds",
+    "centre": "a pull towards the centre",
+    "bounds": "a pull towards the bounds",
     "gaps": "gaps",
     "clusters": "clusters",
     "discretization": "discretization",

@@ -47,7 +47,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        without = f" {plural(self.lost, 'run')} found nothing." if self.lost else ""
+        without = f" {plural(self.lost, 'run')} found no finite value." if self.lost else ""
         return f"{self.algorithm}: {self.bias.sentence}{without}"
 
 
@@ -81,9 +81,9 @@ def _judged(name: str, dimension: int, function: str, runs: list[Run], alpha: fl
     where = f"{name} in {plural(dimension, 'dimension')}"
     if len(points) < len(successful):
         lost = plural(len(successful) - len(points), "run")
-        raise ValueError(f"{where}: {lost} came without a best point; run them anew")
+        raise ValueError(f"{where}: {lost} without a recorded best point; run the optimizer on f0 again")
     if len(points) < SMALLEST_SAMPLE:
-        few = f"{where} has {plural(points, 'run')} on f0 that found anything"
+        few = f"{where} has {plural(points, 'run')} on f0 with a finite value"
         raise ValueError(f"{few}; at least {SMALLEST_SAMPLE} are needed, and 50 are usual")
     array = np.array(points)
     _, *box = function.split("_")

@@ -82,7 +82,7 @@ class Event:
         return Event(lambda posterior: ~self.holds(posterior), self.times)
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("an event is neither true nor false; join events by & (both), | (at least one) and ~ (not)")
+        raise TypeError("an event has no truth value of its own; combine events with & (and), | (or) and ~ (not)")
 
     def _times_with(self, other: Event) -> frozenset[float] | None:
         return None if self.times is None or other.times is None else self.times | other.times
@@ -100,8 +100,8 @@ class Event:
         outcomes = np.asarray(self.holds(posterior))
         if outcomes.shape != posterior.draws.shape[:1] or outcomes.dtype != np.bool_:
             raise ValueError(
-                f"the event gives an array of {outcomes.dtype} of shape {outcomes.shape}; "
-                f"it must give one boolean for each of the {len(posterior.draws)} draws"
+                f"the event returns an array of {outcomes.dtype} of shape {outcomes.shape}; "
+                f"it must return one boolean for each of the {len(posterior.draws)} draws"
             )
         return outcomes
 
@@ -223,7 +223,7 @@ def members(algorithms: Algorithms) -> tuple[Algorithm, ...]:
     """
     listed = _listed(algorithms)
     if not listed:
-        raise ValueError("there is no algorithm given; give at least one")
+        raise ValueError("no algorithms are given; give at least one")
     return listed
 
 
@@ -234,7 +234,7 @@ def largest_odds(epsilon: float) -> float:
         ValueError: If `epsilon` is not in [0, 0.5).
     """
     if not 0 <= epsilon < 0.5:
-        raise ValueError(f"epsilon is {epsilon!r}; the region of equivalence needs 0 <= epsilon < 0.5")
+        raise ValueError(f"epsilon is {epsilon!r}; it must be at least 0 and below 0.5")
     return (0.5 + epsilon) / (0.5 - epsilon)
 
 
@@ -248,7 +248,7 @@ def _at(times: ArrayLike, holds: Callable[[Ratings, list[int]], BoolArray]) -> E
     """The event that a statement holds at each of t timepoints; `holds` gives (D, t) booleans."""
     chosen = np.atleast_1d(np.asarray(times, dtype=np.float64)).ravel().tolist()
     if not chosen or not np.isfinite(chosen).all():
-        raise ValueError(f"at is {times!r}; give a timepoint, or several")
+        raise ValueError(f"at is {times!r}; give one or more finite timepoints")
 
     def at_each(posterior: Ratings) -> BoolArray:
         return np.logical_and.reduce(holds(posterior, [posterior.timepoint(time) for time in chosen]), axis=1)
@@ -269,7 +269,7 @@ def _above(posterior: Ratings, a: Algorithm, b: Algorithm) -> BoolArray:
 def refuse_several_timepoints() -> NoReturn:
     """Raise the ValueError that a posterior is not joint over time."""
     raise ValueError(
-        "a statement on several timepoints at once needs a joint posterior over time, which this one is not; "
+        "a statement about several timepoints at once needs a joint posterior over time, and this one is not joint; "
         'fit pb.inference.InstanceBootstrap(), or judge each timepoint by itself (in a race, elimination="pointwise"; '
-        "Posterior.at takes one timepoint out of a posterior)"
+        "Posterior.at extracts the posterior at one timepoint)"
     )

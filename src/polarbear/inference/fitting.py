@@ -113,7 +113,7 @@ def fit(
         model = InstanceBootstrap() if grouped else IndependentDirichlet()
     model = as_model(model)
     if method is not None and method not in model.methods:
-        raise ValueError(f"{model.name} cannot be computed by method {method!r}; it has {', '.join(model.methods)}")
+        raise ValueError(f"{model.name} has no method {method!r}; its methods are {', '.join(model.methods)}")
     method = model.methods[0] if method is None else method
     with one_thread():
         sampling = Sampling(draws, rng, method, FitCache() if cache is None else cache)
@@ -167,7 +167,7 @@ def prior(
         raise TypeError(f"model {model.name!r} cannot draw from its prior; it has no method draw_prior")
     n = algorithms if algorithms is not None else len(names) if names is not None else 0
     if n < 1:
-        raise ValueError("there are no algorithms; give names, or algorithms as their number")
+        raise ValueError("there are no algorithms; give their names, or their number as algorithms")
     sampling, count = Sampling(draws, rng), np.size(times)
     checked = checked_times(times, count)
     with one_thread():
@@ -212,11 +212,11 @@ def from_description(description: Mapping[str, Any]) -> Model:
     name = parameters.pop("model", None)
     kind: Any = _OURS.get(name) or load_plugin("models", name)
     if kind is None:
-        raise ValueError(f"there is no model {name!r}; there are {', '.join((*_OURS, *plugin_names('models')))}")
+        raise ValueError(f"there is no model {name!r}; the models are {', '.join((*_OURS, *plugin_names('models')))}")
     valid = [field.name for field in fields(kind)]
     for parameter in parameters:
         if parameter not in valid:
-            raise ValueError(f"model {name!r} has no parameter {parameter!r}; it has {', '.join(valid)}")
+            raise ValueError(f"model {name!r} has no parameter {parameter!r}; its parameters are {', '.join(valid)}")
     return kind(**parameters)
 
 

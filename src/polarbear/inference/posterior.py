@@ -19,6 +19,7 @@ from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.inference.sampling.threads import one_thread
 from polarbear.inference.wins import Wins
+from polarbear.quantities import plural
 from polarbear.rankings import ChoiceCounts
 from polarbear.rankings.rankings import checked_names, checked_times
 from polarbear.records import FloatArray
@@ -111,20 +112,21 @@ class Posterior:
     def __post_init__(self) -> None:
         draws = _view(self.draws)
         if draws.ndim != 3 or draws.shape[0] == 0:
-            raise ValueError(f"draws has shape {draws.shape}; it needs (draws, timepoints, algorithms)")
+            raise ValueError(f"draws has shape {draws.shape}; it must be (draws, timepoints, algorithms)")
         times = checked_times(self.times, draws.shape[1])
         names = checked_names(self.names, draws.shape[2])
         if len(self.diagnostics.method) != times.size:
-            raise ValueError(f"diagnostics tell of {len(self.diagnostics.method)} timepoints, draws of {times.size}")
+            count = len(self.diagnostics.method)
+            raise ValueError(f"diagnostics has {plural(count, 'timepoint')}; it must have {times.size}, like draws")
         sums = draws.sum(axis=2)
         if not (np.abs(sums - 1.0) < 1e-6).all() or not (draws >= 0).all():
             raise ValueError("draws must be non-negative and sum to 1 over the algorithms")
         hyperparameters = {name: _view(values) for name, values in self.hyperparameters.items()}
         for name, values in hyperparameters.items():
             if values.shape != draws.shape[:1]:
-                raise ValueError(f"hyperparameter {name!r} has shape {values.shape}; there are {draws.shape[0]} draws")
+                raise ValueError(f"hyperparameter {name!r} has shape {values.shape}; it must be ({len(draws)},)")
         if self.chains is not None and len(self.chains) != len(draws):
-            raise ValueError(f"chains tells of {len(self.chains)} draws; there are {len(draws)}")
+            raise ValueError(f"chains has {plural(len(self.chains), 'draw')}; it must have {len(draws)}, like draws")
         prepared = {"draws": draws, "times": times, "names": names, "hyperparameters": hyperparameters}
         for name, value in prepared.items():
             object.__setattr__(self, name, value)
@@ -150,7 +152,7 @@ class Posterior:
                 return self.names.index(algorithm)
         elif 0 <= algorithm < len(self.names):
             return int(algorithm)
-        raise ValueError(f"there is no algorithm {algorithm!r}; there are {', '.join(self.names)}")
+        raise ValueError(f"there is no algorithm {algorithm!r}; the algorithms are {', '.join(self.names)}")
 
     def timepoint(self, time: float) -> int:
         """The position of a timepoint, given by its value.
@@ -162,11 +164,11 @@ class Posterior:
         if index >= 0:
             return index
         if not self.times.size:
-            raise ValueError(f"there is no timepoint {time:g}, nor any other")
+            raise ValueError(f"there is no timepoint {time:g}; the posterior has none")
         near = self.times[nearest(np.array([time], dtype=np.float64), self.times)[0]]
         raise ValueError(
-            f"there is no timepoint {time:g}; there are {self.times.size} from {self.times[0]:g} to "
-            f"{self.times[-1]:g}, the nearest is {near:g}"
+            f"there is no timepoint {time:g} among the {self.times.size} from {self.times[0]:g} to "
+            f"{self.times[-1]:g}; the nearest is {near:g}"
         )
 
     def at(self, times: ArrayLike, *, rng: np.random.Generator) -> Posterior:
@@ -207,12 +209,12 @@ class Posterior:
     def _predictive(self, time: float) -> Predictive:
         """The model, if it can predict."""
         if self.excerpt:
-            why = "this posterior was taken from another by `at`; ask that one"
+            why = "this posterior was made by `at` from another one; call `at` on that one"
         elif not isinstance(self.model, Predictive):
-            says = "the model is not known" if self.model is None else f"{self.model.name} says nothing of it"
+            says = "the model is unknown" if self.model is None else f"{self.model.name} cannot predict at new times"
             why = f"{says}; fit a model over time, such as pb.inference.RandomWalk()"
         elif self.times.size < 2:
-            why = "fewer than two timepoints make no axis of time; fit at more"
+            why = "prediction needs at least two fitted timepoints; fit more"
         else:
             return self.model
         raise ValueError(f"there is no timepoint {time:g}, and it cannot be predicted: {why}")
@@ -246,7 +248,7 @@ class Posterior:
             ValueError: If `level` is not between 0 and 1.
         """
         if not 0 < level < 1:
-            raise ValueError(f"level is {level!r}; a credible interval holds a share between 0 and 1")
+            raise ValueError(f"level is {level!r}; it must be between 0 and 1")
         tail = (1.0 - level) / 2
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
 
@@ -309,8 +311,8 @@ class Posterior:
         """
         if self.tally is None:
             raise ValueError(
-                "the posterior does not know the ranking of each instance; fit it with polarbear.inference.fit, to "
-                "counts of polarbear.rankings.choice_counts at the timepoints you ask for"
+                "the posterior does not know the ranking of each instance; fit it with polarbear.inference.fit to "
+                "counts from polarbear.rankings.choice_counts, at the timepoints in question"
             )
         return self.tally
 

@@ -154,7 +154,7 @@ class KnowledgeBase:
         """
         named = [name for name in table.columns if name not in {"function", "instance", "design"}]
         if "instance" not in table.columns or not named:
-            raise ValueError(f"the table has columns {table.columns}; it needs 'instance' and those of features")
+            raise ValueError(f"the table has columns {table.columns}; it needs 'instance' and at least one feature")
         means = table.group_by("instance", maintain_order=True).mean().select("instance", *named)
         for instance, *values in means.iter_rows():
             known = {name: value for name, value in zip(named, values, strict=True) if value is not None}
@@ -184,7 +184,7 @@ class KnowledgeBase:
             ValueError: If no question has such a field.
         """
         if field not in queries.CHOICES:
-            raise ValueError(f"there are no choices of {field!r};{did_you_mean(field, queries.CHOICES)}")
+            raise ValueError(f"there are no choices for {field!r};{did_you_mean(field, queries.CHOICES)}")
         if field not in self._choices:
             known = self.select(queries.CHOICES[field])["value"].to_list()
             self._choices[field] = [f"{each:g}" if isinstance(each, float) else str(each) for each in known]
@@ -241,7 +241,7 @@ class KnowledgeBase:
                 for q in parse(text, format=_format(format))
             ]
         except SyntaxError as error:
-            raise ValueError(f"the text is no {format}: {error}") from error
+            raise ValueError(f"the text is not valid {format}: {error}") from error
         self._store.remove_graph(NamedNode(own("graph", name)))
         self._store.bulk_extend(quads)
         self._choices.clear()

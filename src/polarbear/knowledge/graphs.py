@@ -192,7 +192,7 @@ def graph_of(
 def _say_about(graph: Graph, study: str, about: Mapping[str, str]) -> None:
     for name, value in about.items():
         if name not in ABOUT:
-            raise ValueError(f"nothing is stated about a study's {name!r};{did_you_mean(name, ABOUT)}")
+            raise ValueError(f"about has no field {name!r};{did_you_mean(name, ABOUT)}")
         graph.add(study, f"{SCHEMA}{name}", value)
 
 

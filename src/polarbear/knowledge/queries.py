@@ -103,7 +103,7 @@ _WHERE = {
 }
 TEMPLATES: dict[str, Template] = {
     "expected-runtime": Template(
-        "The expected runtime of each algorithm to a target precision, the fastest first",
+        "The expected runtime of each algorithm to a target precision, fastest first",
         {"target": Field("the target precision, such as 1e-8", "double", None), **_WHERE},
         f"""SELECT ?algorithm ?suite ?function ?dimension ?ert ?successes ?runs WHERE {{
   ?out option:at_fixed_target $target ; a pb:expected_runtime ; option:has_value ?ert .
@@ -111,7 +111,7 @@ TEMPLATES: dict[str, Template] = {
 }} ORDER BY ?suite ?dimension ?function ?ert ?algorithm""",
     ),
     "value": Template(
-        "The median precision (or value) of each algorithm at a budget, averaged over instances, the best first",
+        "The median precision (or value) of each algorithm at a budget, averaged over instances, best first",
         {"budget": Field("evaluations, such as 1000", "int", None), **_WHERE},
         f"""SELECT ?algorithm ?suite ?function ?dimension (AVG(?value) AS ?mean) (COUNT(?value) AS ?instances) WHERE {{
   ?out option:at_fixed_buget $budget ; option:has_value ?value .
@@ -128,7 +128,7 @@ TEMPLATES: dict[str, Template] = {
 }} ORDER BY ?suite ?dimension ?function ?problem ?median ?algorithm""",
     ),
     "area": Template(
-        "The area over the convergence curve of each algorithm, the largest first",
+        "The area over the convergence curve of each algorithm, largest first",
         _WHERE,
         f"""SELECT ?algorithm ?suite ?function ?dimension ?area ?runs WHERE {{
   ?out a pb:area_over_convergence_curve ; option:has_value ?area ; pb:number_of_runs ?runs .
@@ -143,7 +143,7 @@ TEMPLATES: dict[str, Template] = {
 }} ORDER BY ?suite ?dimension ?function ?algorithm ?run_key""",
     ),
     "parameters": Template(
-        "The parameters of an algorithm, by the part of it that they belong to",
+        "The parameters of an algorithm, grouped by the part they belong to",
         {"algorithm": Field("the algorithm's name; all if empty")},
         """SELECT DISTINCT ?algorithm ?part ?parameter ?value WHERE {
   ?itself rdfs:label ?algorithm . ?implementation obo:OBI_0000294 ?itself . ?execution obo:OBI_0000308 ?implementation .
@@ -153,8 +153,8 @@ TEMPLATES: dict[str, Template] = {
 } ORDER BY ?algorithm ?part ?parameter""",
     ),
     "studies": Template(
-        "The studies: when and on what they were begun, their seeds, and what is stated about them",
-        {"about": Field("a part of what is stated, such as the title of a paper; all studies if empty")},
+        "The studies: when and on which machine they were started, their seeds, and what is stated about them",
+        {"about": Field("text contained in what is stated, such as the title of a paper; all studies if empty")},
         """SELECT ?study ?began ?machine ?seed ?about WHERE {
   { SELECT ?study ?began ?machine ?seed (GROUP_CONCAT(DISTINCT COALESCE(?said, ""); separator="; ") AS ?about) WHERE {
     ?it a option:optimization_algorithm_benchmark_study_design_execution ; schema:name ?study .
@@ -167,7 +167,7 @@ TEMPLATES: dict[str, Template] = {
 } ORDER BY ?study""",
     ),
     "software": Template(
-        "The versions of software that studies were made with",
+        "The software used in each study, with versions",
         {"study": Field("the study's name; all if empty")},
         """SELECT ?study ?software ?version WHERE {
   ?it a option:optimization_algorithm_benchmark_study_design_execution ; schema:name ?study ; prov:used ?what .
@@ -228,9 +228,9 @@ def check_allowed(sparql: str) -> None:
         "",
     )
     if word.upper() not in _FORMS:
-        raise NotAllowed(f"the query is {word.upper() or 'none that is known'}; it must be {', '.join(_FORMS)}")
+        raise NotAllowed(f"the query is {word.upper() or 'of unknown form'}; it must be one of {', '.join(_FORMS)}")
     if re.search(r"\bSERVICE\b", bare, re.IGNORECASE):
-        raise NotAllowed("the query asks another server (SERVICE); ask this knowledge base alone")
+        raise NotAllowed("the query calls another server (SERVICE); query this knowledge base only")
 
 
 Rows = tuple[list[str], list[list[Any]]]
@@ -249,17 +249,19 @@ def run_limited(path: Path, sparql: str, seconds: float, rows: int) -> Rows | bo
     try:
         done = subprocess.run(command, input=sparql, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        message = f"the query took longer than {seconds:g} s and was stopped; ask for less, or raise the limit"
+        message = f"the query took longer than {seconds:g} s and was stopped; narrow it, or raise the limit"
         raise TookTooLong(message) from None
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        memory = f"it may take {MEMORY / 2**30:.0f} GB of memory"
-        raise TookTooLong(f"the query's process ended with status {done.returncode} ({last}); {memory}; ask for less")
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        memory = f"the limit is {MEMORY / 2**30:.0f} GB of memory"
+        raise TookTooLong(
+            f"the query's process ended with status {done.returncode} ({last}); {memory}; narrow the query"
+        )
     kind, answer = json.loads(done.stdout)
     if kind == "wrong":
-        raise ValueError(f"the query is no SPARQL: {answer}")
+        raise ValueError(f"the query is not valid SPARQL: {answer}")
     if kind == "many":
-        raise TookTooLong(f"the answer has more than {rows:,} rows; add a LIMIT, or raise the limit")
+        raise TookTooLong(f"the answer has more than {rows:,} rows; add a LIMIT clause, or raise the limit")
     return answer
 
 

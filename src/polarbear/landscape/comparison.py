@@ -81,7 +81,9 @@ def compare_instances(
         ExtraMissing: If a required package is not installed.
     """
     if features.instances != tuple(problem.name for problem in problems):
-        raise ValueError("the features are of other problems, or in another order; give those they were computed of")
+        raise ValueError(
+            "the features are of other problems, or in another order; give the problems they were computed for"
+        )
     functions, rates = features.rejection_rates(alpha=alpha)
     first = problems[0].build()
     return InstanceComparison(

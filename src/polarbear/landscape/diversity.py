@@ -39,7 +39,7 @@ def run_diversity(run: Run, size: int) -> RunDiversity:
     samples = run.samples
     kept = 0 if samples is None else len(samples.points)
     if samples is None or samples.evaluations[-1] != kept:
-        raise ValueError(f'{run.key} has {kept} points of its evaluations; keep them all by points = "all" in the log')
+        raise ValueError(f'{run.key} has only {kept} recorded points; record all with points = "all" in the log')
     whole_number(size, "size", 2, kept)
     count = kept // size
     points = samples.points[: count * size].reshape(count, size, -1)

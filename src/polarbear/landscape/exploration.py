@@ -34,7 +34,7 @@ EVALUATED: Mapping[str, Callable[[Counted, FloatArray, np.random.Generator], dic
 """Sets of features that require evaluations of the function, by flacco's names."""
 
 _POINTS_PER_VARIABLE = 50
-_UNDEFINED = "the function does not vary where it was evaluated, or a ratio is 0 over 0"
+_UNDEFINED = "the function is constant where it was evaluated, or a ratio is 0/0"
 
 
 def explore(

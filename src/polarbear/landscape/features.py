@@ -67,7 +67,7 @@ class Features(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        without = f", {len(self.reasons)} of them without a value" if self.reasons else ""
+        without = f", {len(self.reasons)} of them undefined" if self.reasons else ""
         return f"<{len(self)} features{without}>"
 
     def array(self) -> FloatArray:
@@ -156,7 +156,7 @@ def checked_sets(sets: str | Sequence[str], known: Mapping[str, object]) -> tupl
     names = (sets,) if isinstance(sets, str) else tuple(dict.fromkeys(sets))
     for name in names:
         if name not in known:
-            raise ValueError(f"sets has {name!r};{did_you_mean(name, known)}")
+            raise ValueError(f"sets contains {name!r};{did_you_mean(name, known)}")
     if not names:
         raise ValueError(f"sets is empty; valid are: {', '.join(known)}")
     return names

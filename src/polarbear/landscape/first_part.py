@@ -83,8 +83,8 @@ def tsfresh_features(values: ArrayLike, times: ArrayLike | None = None, *, log: 
         ExtraMissing: If tsfresh is not installed.
     """
     y, _ = _known(values, times, log=log)
-    tsfresh = optional("tsfresh", "tsfresh", "a feature of tsfresh")
-    pandas = optional("pandas", "tsfresh", "a feature of tsfresh")
+    tsfresh = optional("tsfresh", "tsfresh", "library='tsfresh'")
+    pandas = optional("pandas", "tsfresh", "library='tsfresh'")
     enough = y.size >= _LEAST_SIZE
     table = pandas.DataFrame({"id": 0, "y": y if enough else np.arange(float(_LEAST_SIZE))})
     with np.errstate(all="ignore"):
@@ -102,9 +102,9 @@ def _known(values: ArrayLike, times: ArrayLike | None, *, log: bool) -> tuple[Fl
     y = np.asarray(values, dtype=np.float64)
     at = np.arange(y.size, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
     if y.ndim != 1 or at.shape != y.shape:
-        raise ValueError(f"values have shape {y.shape}, times {at.shape}; give (m,) of both")
+        raise ValueError(f"values have shape {y.shape} and times {at.shape}; both must be (m,)")
     if not (np.diff(at) > 0).all():
-        raise ValueError("times do not increase; give values in order, with one time for each")
+        raise ValueError("times are not strictly increasing; give one time for each value, in order")
     if log:
         y = np.log10(np.where(y > 0, y, np.nan))
     known = np.isfinite(y)
@@ -170,8 +170,8 @@ def run_features(
     for name in known if parameters is None else parameters:
         if logged is None or name not in known:
             raise ValueError(
-                f"{run.key} has no parameter {name!r} logged;{did_you_mean(name, known)} "
-                "log what its optimizer exposes by the log of its plan, such as every = 10"
+                f"{run.key} has no logged parameter {name!r}; log what its optimizer exposes, for example with every "
+                f"= 10 in the log of its plan, or choose another one:{did_you_mean(name, known)}"
             )
         series[name] = _first_rows(logged, name, count)
     for name, (values, at) in series.items():
@@ -194,7 +194,7 @@ def _first_samples(run: Run, until: int | None) -> Samples:
     count = run.outcome.evaluations if until is None else whole_number(until, "until", 2)
     if samples is None or kept < count or samples.evaluations[count - 1] != count:
         raise ValueError(
-            f"not all of the first {count} points of {run.key} are there, of {run.outcome.evaluations} evaluations; "
-            'keep them by points = "all" in the log of its plan'
+            f"{run.key} has {run.outcome.evaluations} evaluations, but not all of its first {count} points are "
+            'recorded; record them with points = "all" in the log of its plan'
         )
     return Samples(samples.evaluations[:count], samples.points[:count], samples.values[:count])

@@ -18,6 +18,7 @@ from polarbear.landscape.exploration import latin_hypercube
 from polarbear.landscape.features import SETS, feature_names, features
 from polarbear.landscape.two_samples import rejections
 from polarbear.protocols import Problem, ProblemSpec, identity_of, traits_of
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 from polarbear.store.atomic import make_directory, write_atomically
 
@@ -88,8 +89,8 @@ class InstanceFeatures:
         chosen = self._standardized()
         if not self.embeddable:
             raise ValueError(
-                f"{len(chosen)} instances with {chosen.shape[1]} features that differ cannot be embedded; give "
-                f"{_FEWEST} instances and 2 features at least"
+                f"{plural(chosen, 'instance')} with {plural(chosen.shape[1], 'varying feature')} cannot be embedded; "
+                f"give at least {_FEWEST} instances and 2 varying features"
             )
         what, few = f"the embedding of instances by {method}", min(neighbours, (len(chosen) - 1) / 3)
         if method == "umap":
@@ -141,8 +142,8 @@ def _box(problem: Problem) -> bytes:
     traits = traits_of(problem)
     if traits.noisy or traits.objectives > 1 or traits.integer_mask is not None:
         raise ValueError(
-            f"{problem.name} is noisy, or has whole variables or several objectives; features need one objective of "
-            "real variables without noise"
+            f"{problem.name} is noisy, or has integer variables or several objectives; features need one noise-free "
+            "objective of continuous variables"
         )
     return problem.lower.tobytes() + problem.upper.tobytes()
 
@@ -237,7 +238,9 @@ def features_on_design(specs: Sequence[ProblemSpec], points: int, sets: Sequence
     lower, upper = problems[0].lower, problems[0].upper
     for problem in problems:
         if _box(problem) != _box(problems[0]):
-            raise ValueError(f"{problem.name} has another box than {problems[0].name}; compare problems of one box")
+            raise ValueError(
+                f"{problem.name} and {problems[0].name} differ in their boxes; compare problems of the same box"
+            )
     sample = latin_hypercube(lower, upper, points, seed)
     values = np.array([problem(sample) if problem.minimize else -problem(sample) for problem in problems])
     return features(Design(sample, lower, upper), values, sets).array()

@@ -14,6 +14,7 @@ from scipy.stats import false_discovery_control, mannwhitneyu
 from polarbear.assess import group_trials
 from polarbear.assess.functions import function_of
 from polarbear.protocols import Problem, ProblemSpec
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, Run
 
 _ROUNDING = 1e-9
@@ -46,7 +47,10 @@ def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float
     share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
     for problem in problems:
         if problem.dimension != 2 or problem.optimum is None:
-            raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
+            raise ValueError(
+                f"{problem.name} has {plural(problem.dimension, 'variable')} and optimum {problem.optimum}; it must "
+                "have 2 variables and a known optimum"
+            )
         points = problem.lower + share * (problem.upper - problem.lower)
         precision = np.abs(problem(points) - problem.optimum).reshape(grid, grid)
         total += np.log10(np.maximum(precision, least))
@@ -69,7 +73,7 @@ def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArra
     array = np.asarray(precisions, dtype=np.float64)
     if array.ndim != 3 or array.shape[1] < 2:
         raise ValueError(
-            f"precisions have shape {array.shape}; give (algorithms, instances, runs), two instances or more"
+            f"precisions have shape {array.shape}; give (algorithms, instances, runs) with at least two instances"
         )
     return np.array([_share_rejected(list(runs), alpha) for runs in array])
 

@@ -58,7 +58,7 @@ def recent_features(
     """
     x, y = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if x.ndim != 2 or y.shape != x.shape[:1] or not y.size:
-        raise ValueError(f"points have shape {x.shape}, values {y.shape}; give (m, d) and (m,)")
+        raise ValueError(f"points have shape {x.shape} and values {y.shape}; give (m, d) points and (m,) values")
     units = (x - np.asarray(lower)) / (np.asarray(upper) - np.asarray(lower))
     best = np.minimum.accumulate(y)
     finite = np.isfinite(y)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference.posterior import Posterior
+from polarbear.quantities import plural
 from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
@@ -45,7 +46,9 @@ def overconfidence(
     rankings = checked_rankings(posterior, values, precision)
     check_unadjusted(posterior)
     if rankings.units < 2:
-        raise ValueError(f"values has {rankings.units} instances; at least 2 are needed to see how much they differ")
+        raise ValueError(
+            f"values has {plural(rankings.units, 'instance')}; at least 2 are needed to see how much they differ"
+        )
     distinct, log_theta = DistinctRankings.of(rankings), log_ratings(posterior.draws, _DRAWS)
     centred = log_theta - log_theta.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=0)
@@ -72,10 +75,13 @@ def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
     check_unadjusted(posterior)
     rankings, derived = posterior.known_wins.instances, np.asarray(quantities, dtype=np.float64)
     if derived.ndim != 2 or len(derived) != len(posterior.draws):
-        raise ValueError(f"quantities has shape {derived.shape}; the posterior has {len(posterior.draws)} draws (D, k)")
+        raise ValueError(
+            f"quantities has shape {derived.shape}; it must be ({len(posterior.draws)}, k), one row per posterior draw"
+        )
     if rankings.units < 2:
         raise ValueError(
-            f"there are {rankings.units} groups of instances; at least 2 are needed to see how they differ"
+            f"the rankings have {plural(rankings.units, 'group')} of instances; at least 2 are needed to see how "
+            "much they differ"
         )
     timepoints = range(posterior.times.size)
     likelihood = log_likelihood(DistinctRankings.of(rankings), log_ratings(posterior.draws, _DRAWS), timepoints)
@@ -115,8 +121,8 @@ def check_unadjusted(posterior: Posterior) -> None:
     """Raise a ValueError if the draws were widened beyond the likelihood's spread."""
     if posterior.diagnostics.widened is not None:
         raise ValueError(
-            "the draws were made as wide as the instances differ, so that they are not those of the likelihood; fit "
-            "polarbear.inference.as_published(model) to the same rankings, and ask that"
+            "the draws were widened to match how much instances differ, so they no longer follow the likelihood; fit "
+            "polarbear.inference.as_published(model) to the same rankings, and use that posterior"
         )
 
 

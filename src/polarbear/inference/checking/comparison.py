@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.inference.checking.scores import LeaveOneOut, error_of_sum
+from polarbear.quantities import plural
 
 _SMALL = 4.0
 """Differences below this are small, whatever their standard error (Sivula, Magnusson and Vehtari 2020)."""
@@ -83,7 +84,9 @@ def compare(scores: Mapping[str, LeaveOneOut]) -> Comparison:
     known = ~np.isnan(scores[best].pointwise)
     for name, score in scores.items():
         if score.pointwise.shape != known.shape or (np.isnan(score.pointwise) == known).any():
-            raise ValueError(f"the scores of {best!r} and {name!r} are not of the same rankings; score the same values")
+            raise ValueError(
+                f"the scores of {best!r} and {name!r} are of different rankings; score both on the same values"
+            )
     instances, rankings = int(known.any(axis=1).sum()), int(known.sum())
     order = sorted(scores, key=lambda name: -scores[name].elpd)
     return Comparison(
@@ -109,10 +112,10 @@ def _compared(name: str, score: LeaveOneOut, best: str, top: LeaveOneOut, instan
 def _verdict(name: str, score: LeaveOneOut, best: str, behind: float, error: float, instances: int) -> str:
     words = [_sentence(name, score, best, behind, error)]
     if name != best and instances < _FEW_INSTANCES and behind > _SMALL:
-        words.append(f"With only {instances} instances the standard error is itself rough.")
+        words.append(f"With only {plural(instances, 'instance')}, the standard error itself is uncertain.")
     if unreliable := score.unreliable.size:
-        why = f"{unreliable} instances weigh" if unreliable > 1 else "1 instance weighs"
-        words.append(f"The score of {name} is not to be relied on: {why} too much.")
+        why = f"{unreliable} instances have" if unreliable > 1 else "1 instance has"
+        words.append(f"The score of {name} is unreliable: {why} too much influence.")
     return " ".join(words)
 
 
@@ -126,5 +129,5 @@ def _sentence(name: str, score: LeaveOneOut, best: str, behind: float, error: fl
     if not behind > _LIKELY * error:
         return f"{best} may fit better than {name}, by {by}: within {_LIKELY:g} standard errors of no difference."
     surely = "clearly" if behind > _CLEAR * error else "probably"
-    errors = f"{behind / error:.1f} standard errors" if error > 0 else "as much on every instance"
+    errors = f"{behind / error:.1f} standard errors" if error > 0 else "the same amount on every instance"
     return f"{best} {surely} fits better than {name}, by {by}: {errors}."

@@ -18,6 +18,7 @@ from polarbear.inference.fitting import fit
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.diagnostics import LARGEST_K_HAT
 from polarbear.inference.sampling.psis import smooth
+from polarbear.quantities import plural
 from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
@@ -89,21 +90,22 @@ class LeaveOneOut:
         if not instances:
             return "There are no rankings to predict."
         words = [
-            f"The score is {self.elpd:,.1f} ± {self.standard_error:,.1f} for {self.rankings:,} rankings on "
-            f"{instances:,} instances, {self.elpd / self.rankings:.3f} per ranking; "
+            f"The score is {self.elpd:,.1f} ± {self.standard_error:,.1f} for {plural(self.rankings, 'ranking')} on "
+            f"{plural(instances, 'instance')}, {self.elpd / self.rankings:.3f} per ranking; "
             f"the effective number of parameters is {self.effective_parameters:.1f}."
         ]
         refitted, bad = int(self.refitted.sum()), self.unreliable.size
         if refitted:
-            words.append(f"{refitted:,} of {instances:,} instances were left out by fitting again.")
+            were = "was" if refitted == 1 else "were"
+            words.append(f"{refitted:,} of {plural(instances, 'instance')} {were} left out by refitting the model.")
         if bad:
             words.append(
-                f"{bad:,} of {instances:,} instances matter too much to be left out by reweighting (k-hat above "
-                f"{LARGEST_K_HAT:g}), so the score is likely too high: give leave_one_out a generator, and they are "
-                "left out by fitting again."
+                f"{bad:,} of {plural(instances, 'instance')} {'has' if bad == 1 else 'have'} too much influence to be "
+                f"left out by reweighting (k-hat above {LARGEST_K_HAT:g}), so the score is likely too high: give "
+                "leave_one_out a generator, and it refits the model without each of them."
             )
         else:
-            words.append("It can be relied on.")
+            words.append("The score is reliable.")
         return " ".join(words)
 
     def __str__(self) -> str:
@@ -158,7 +160,7 @@ def leave_one_out(
         raise TypeError(f"rng is {rng!r}; give a generator such as numpy.random.default_rng(1), or None")
     model = posterior.model if model is None else model
     if rng is not None and model is None:
-        raise ValueError("the posterior does not say which model to fit again without an instance; give model")
+        raise ValueError("the posterior does not say which model to refit without an instance; give model")
     scores = _by_reweighting(
         DistinctRankings.of(rankings), log_ratings(posterior.draws, draws), pooled=is_pooled(posterior)
     )

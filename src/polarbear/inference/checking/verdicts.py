@@ -10,6 +10,7 @@ import numpy as np
 
 from polarbear.inference.checking.certainty import TOO_SURE
 from polarbear.inference.checking.evidence import Evidence
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, IntArray
 
 _MOST_NAMED = 3
@@ -26,12 +27,12 @@ FIRST = "first places"
 TIMEPOINTS = "independent timepoints"
 _WHAT = {
     WIN_RATES: "how often the first of a pair wins where both ran",
-    UNCORRELATED: "correlation of the ranks of a pair over the instances",
+    UNCORRELATED: "correlation between the ranks of a pair across instances",
     IRRELEVANT: "how much more often the first of a pair wins where a third algorithm ran than where it did not",
-    GUMBEL: "by how much more early choices go by the ratings than late ones: 0 for Gumbel noise, about 0.8 for normal "
-    "noise, 1.5 for the mirror image of Gumbel noise",
-    FIRST: "share of the instances with a single best algorithm on which an algorithm is that",
-    TIMEPOINTS: "correlation of who wins on the same instance at neighbouring timepoints",
+    GUMBEL: "how much more closely early choices follow the ratings than late ones: 0 for Gumbel noise, about 0.8 for "
+    "normal noise, 1.5 for the mirror image of Gumbel noise",
+    FIRST: "share of instances on which an algorithm is the best, among those with a single best one",
+    TIMEPOINTS: "correlation between who wins at neighbouring timepoints on the same instance",
 }
 
 
@@ -90,38 +91,39 @@ class Coverage:
         """Add the coverage to the verdict of a check that skipped `rounded` timepoints."""
         words: list[str] = []
         if self.timepoints - rounded < self.of:
-            words.append(f"Looked at {self.timepoints - rounded} of {self.of} timepoints.")
+            words.append(f"Used {self.timepoints - rounded} of {self.of} timepoints.")
         if rounded:
-            words.append(f"At {rounded} more, ties in the middle of the rankings would bias this check.")
+            skipped = plural(rounded, "timepoint")
+            words.append(f"Skipped {skipped} where ties in the middle of the rankings would bias this check.")
         if self.hidden > _HIDDEN:
-            words.append(f"Ties at the better place hide {self.hidden:.0%} of the comparisons.")
+            words.append(f"Ties at the winner's rank hide {self.hidden:.0%} of the comparisons.")
         return replace(check, verdict=" ".join([check.verdict, *words]))
 
 
 def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: FloatArray) -> Check:
     """Whether one rating for each algorithm describes all pairs; `rates` (K,) are those that the ratings imply."""
     if not evidence.possible:
-        return _unchecked(WIN_RATES, "no two algorithms were compared on instances that leave anything open")
+        return _unchecked(WIN_RATES, "no pair of algorithms has comparisons that could have gone either way")
     clauses = [
-        f"{pairs[k][0]} won {rates[k] + evidence.observed[k]:.0%} of its comparisons with {pairs[k][1]}, where "
+        f"{pairs[k][0]} won {rates[k] + evidence.observed[k]:.0%} of its comparisons with {pairs[k][1]}, where the "
         f"ratings allow {rates[k] + evidence.low[k]:.0%} to {rates[k] + evidence.high[k]:.0%}"
         for k in evidence.remarkable
     ]
-    verdict = "Ratings describe how often each algorithm beats each other one."
+    verdict = "The ratings describe how often each algorithm beats each of the others."
     if clauses:
-        verdict = f"{_listed(clauses)}. One rating for each algorithm does not describe all pairs at once."
+        verdict = f"{_listed(clauses)}. A single rating for each algorithm does not describe all pairs at once."
     return _checked(WIN_RATES, evidence, verdict, pairs, rates)
 
 
 def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> Check:
     """Whether algorithms do well and badly on the same instances."""
     if not evidence.possible:
-        return _unchecked(UNCORRELATED, "it takes three algorithms on the same instances")
+        return _unchecked(UNCORRELATED, "at least three algorithms must have run on the same instances")
     words: list[str] = []
     for sign, says, worth in ((1, "are correlated", "less"), (-1, "complement each other", "more")):
         clauses = [
             f"{pairs[k][0]} and {pairs[k][1]} {says} across instances (rank correlation {evidence.observed[k]:.2f}, "
-            f"against {evidence.low[k]:.2f} to {evidence.high[k]:.2f} with independent noise)"
+            f"compared with {evidence.low[k]:.2f} to {evidence.high[k]:.2f} under independent noise)"
             for k in evidence.remarkable
             if sign * evidence.z[k] > 0
         ]
@@ -129,14 +131,16 @@ def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> C
             words.append(
                 f"{_listed(clauses)}. A portfolio of such a pair is worth {worth} than the sum of its ratings."
             )
-    verdict = " ".join(words) or "No sign that two algorithms do well and badly on the same instances."
+    verdict = " ".join(words) or "No sign that two algorithms tend to do well, or badly, on the same instances."
     return _checked(UNCORRELATED, evidence, verdict, pairs)
 
 
 def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str, str]]) -> Check:
     """Whether who wins depends on who else is present; `triples` are a pair and the third algorithm."""
     if not evidence.possible:
-        return _unchecked(IRRELEVANT, "no algorithm both ran and did not run on enough instances at the same timepoint")
+        return _unchecked(
+            IRRELEVANT, "at no timepoint was an algorithm run on enough instances and absent from enough others"
+        )
     clauses = [
         f"{triples[k][0]} beats {triples[k][1]} {'more' if evidence.z[k] > 0 else 'less'} often where {triples[k][2]} "
         f"ran than where it did not, by {abs(100 * evidence.observed[k]):.0f} percentage points"
@@ -146,7 +150,7 @@ def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str
     if clauses:
         verdict = (
             f"{_listed(clauses)}. The instances on which an algorithm ran differ from the others: look for crashes, "
-            "time-outs, or instances that come in some order."
+            "time-outs, or a systematic order of the instances."
         )
     return _checked(IRRELEVANT, evidence, verdict, triples)
 
@@ -154,19 +158,20 @@ def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str
 def noise_shape(evidence: Evidence) -> Check:
     """Whether the noise of utilities is Gumbel noise."""
     if not evidence.possible:
-        return _unchecked(GUMBEL, "it takes three algorithms on the same instances that do not tie")
+        return _unchecked(GUMBEL, "at least three algorithms must have run on the same instances without ties")
     if evidence.passed:
         verdict = "The noise looks like Gumbel noise."
     elif evidence.z[0] < 0:
         verdict = (
-            "The noise is not Gumbel's but even more one-sided: runs are unusually good more often, and unusually bad "
-            "less often, than it makes them."
+            "The noise is not Gumbel noise but even more one-sided: unusually good runs are more frequent, and "
+            "unusually bad ones less frequent, than under Gumbel noise."
         )
     else:
         shape = "its mirror image" if evidence.observed[0] > _MIRRORED else "rather symmetric, like normal noise"
         verdict = (
-            f"The noise is not Gumbel's but {shape}: runs are unusually bad more often, and unusually good less often, "
-            "than it makes them. Who beats whom is hardly touched; as a probability to be best, a rating is rough."
+            f"The noise is not Gumbel noise but {shape}: unusually bad runs are more frequent, and unusually good ones "
+            "less frequent, than under Gumbel noise. Win probabilities of pairs are hardly affected, but a rating is "
+            "only roughly the probability of being the best."
         )
     return _checked(GUMBEL, evidence, verdict)
 
@@ -176,7 +181,7 @@ def first_places(
 ) -> Check:
     """Whether ratings say who is first; `evidence` is on each algorithm at each of the timepoints `times`."""
     if not evidence.possible:
-        return _unchecked(FIRST, "it takes three algorithms on the same instances, one of them the single best")
+        return _unchecked(FIRST, "at least three algorithms must have run on instances with a single best one")
     worst: dict[int, int] = {}
     for k in evidence.remarkable.tolist():
         worst.setdefault(k % len(names), k)
@@ -188,7 +193,7 @@ def first_places(
         f"{high[k]:.0%}"
         for i, k in worst.items()
     ]
-    verdict = "Ratings say how often each algorithm is the best."
+    verdict = "The ratings match how often each algorithm is the best."
     if clauses:
         verdict = f"{_listed(clauses)}. So a rating is not the probability of being the best."
     return replace(_checked(FIRST, evidence, verdict, shift=rating), named=tuple((names[i],) for i in worst))
@@ -205,24 +210,24 @@ def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: f
         joint: Whether the posterior is joint over time.
     """
     if not evidence.possible:
-        return _unchecked(TIMEPOINTS, "it takes several timepoints, and outcomes that differ between instances")
+        return _unchecked(TIMEPOINTS, "several timepoints, and outcomes that differ between instances, are needed")
     if evidence.passed:
-        return _checked(TIMEPOINTS, evidence, "No sign that the rankings of the same runs depend on each other.")
+        return _checked(TIMEPOINTS, evidence, "No sign that rankings of the same runs depend on each other over time.")
     if evidence.z[0] < 0:
-        return _checked(TIMEPOINTS, evidence, "On the same instance who wins changes more often than by chance.")
+        return _checked(TIMEPOINTS, evidence, "On the same instance, the winner changes more often than by chance.")
     words = [
-        f"The rankings of the same runs repeat each other: {per_instance:.0f} timepoints of an instance tell as much "
-        f"as {per_instance / factor:.1f} independent ones would."
+        f"The rankings of the same runs repeat each other: {per_instance:.0f} timepoints of an instance carry as much "
+        f"information as {per_instance / factor:.1f} independent ones."
     ]
     if excess is not None and excess > TOO_SURE:
         words.append(
-            f"The model counts them all, so the posterior is as sure as if {excess:.1f} times as many instances had "
-            f"been run: its intervals should be about {np.sqrt(excess):.1f} times as wide."
+            f"The model counts each as new evidence, so the posterior is as narrow as if {excess:.1f} times as many "
+            f"instances had been run: its intervals should be about {np.sqrt(excess):.1f} times as wide."
         )
     elif joint:
-        words.append("This posterior is not much surer for it.")
+        words.append("This posterior is hardly overconfident as a result.")
     else:
-        words.append("Each timepoint by itself is not touched, but statements on several at once are too sure.")
+        words.append("Statements about one timepoint are unaffected, but those about several are overconfident.")
     return _checked(TIMEPOINTS, evidence, " ".join(words))
 
 
@@ -255,4 +260,4 @@ def _unchecked(name: str, why: str) -> Check:
 def _listed(clauses: Sequence[str]) -> str:
     """The first clauses, and the number of the others."""
     more = len(clauses) - _MOST_NAMED
-    return "; ".join([*clauses[:_MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])])
+    return "; ".join([*clauses[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])

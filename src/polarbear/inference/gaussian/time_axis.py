@@ -65,8 +65,8 @@ def unit_times(times: FloatArray, time_scale: TimeScale) -> FloatArray:
     if close.size:
         first, second = times[close[0] : close[0] + 2].tolist()
         raise ValueError(
-            f"timepoints {first!r} and {second!r} are closer than {_SMALLEST_GAP:g} of the {time_scale} time axis; "
-            "leave one out"
+            f"timepoints {first!r} and {second!r} are closer than {_SMALLEST_GAP:g} of the length of the {time_scale} "
+            "time axis; leave one out"
         )
     return positions
 
@@ -76,6 +76,6 @@ def _scaled(times: FloatArray, time_scale: TimeScale) -> FloatArray:
         return times
     if not (times > 0).all():
         raise ValueError(
-            f'time_scale="log" needs positive timepoints, the first is {times[0]:g}; use time_scale="linear"'
+            f'time_scale="log" needs positive timepoints, but the first is {times[0]:g}; use time_scale="linear"'
         )
     return np.log(times)

@@ -15,6 +15,7 @@ from polarbear.inference.model.regression import Band, regress
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.diagnostics import WEIGHTED_BOOTSTRAP, Diagnostics
 from polarbear.inference.sampling.threads import one_thread
+from polarbear.quantities import plural
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 
@@ -122,7 +123,9 @@ class ConditionalRatings:
             return np.array([z.get(name, np.nan) for name in names], dtype=np.float64)
         row = np.asarray(z, dtype=np.float64)
         if row.shape != (len(names),):
-            raise ValueError(f"z has shape {row.shape}; give a value for each of the {len(names)} features, or by name")
+            raise ValueError(
+                f"z has shape {row.shape}; give a value for each of the {len(names)} features, or a mapping"
+            )
         return row
 
     def effect(self, feature: str) -> Band:
@@ -192,7 +195,8 @@ def fit_conditional(
     n = len(rankings.algorithms)
     if n < 2 or np.unique(rankings.groups).size < 2:
         raise ValueError(
-            f"there are {n} algorithms and {np.unique(rankings.groups).size} groups of instances; give two of both"
+            f"the rankings have {plural(n, 'algorithm')} and {plural(np.unique(rankings.groups).size, 'group')} of "
+            "instances; at least two of each are needed"
         )
     covariates = Covariates.of(values, names, squares)
     phi = covariates.phi(values)
@@ -212,17 +216,19 @@ def _checked_features(
         columns = {name: np.asarray(column, dtype=np.float64) for name, column in features.items()}
         for name, column in columns.items():
             if column.shape != (instances,):
-                raise ValueError(f"feature {name!r} has shape {column.shape}; there are {instances} instances")
+                raise ValueError(
+                    f"feature {name!r} has shape {column.shape}; it must be ({instances},), one value per instance"
+                )
         names = tuple(columns)
         values = np.stack(list(columns.values()), axis=1) if columns else np.empty((instances, 0))
     else:
         values = np.asarray(features, dtype=np.float64)
         if values.ndim != 2 or len(values) != instances:
-            raise ValueError(f"features have shape {values.shape}; {instances} instances need ({instances}, m)")
+            raise ValueError(f"features have shape {values.shape}; they must be ({instances}, m), one row per instance")
         names = tuple(f"feature {i}" for i in range(values.shape[1]))
     if np.isinf(values).any():
         row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-        raise ValueError(f"feature {names[column]!r} of instance {row} is infinite; NaN says that it is not known")
+        raise ValueError(f"feature {names[column]!r} of instance {row} is infinite; give NaN if it is unknown")
     return names, values
 
 

@@ -111,8 +111,7 @@ class TemporalModel(ABC):
         low, high = self.reach
         for outside in times[(positions < low) | (positions > high)]:
             raise ValueError(
-                f"{self.name} says nothing of time {outside:g}; it predicts from {axis.time(low):g} to "
-                f"{axis.time(high):g}"
+                f"{self.name} cannot predict at time {outside:g}, only from {axis.time(low):g} to {axis.time(high):g}"
             )
         at = np.concatenate([axis.position(posterior.times), positions])
         order = np.argsort(at)

@@ -84,7 +84,7 @@ class HyperparameterPosterior:
         """(K, T, q) most probable paths at the points computed so far that are nearest to each of points (K, p)."""
         paths = [path for path in self._nearest(points) if path is not None]
         if not paths:
-            raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
+            raise np.linalg.LinAlgError("the posterior cannot be computed at any value of the hyperparameters")
         return np.stack(paths)
 
     def _nearest(self, points: FloatArray) -> list[FloatArray | None]:

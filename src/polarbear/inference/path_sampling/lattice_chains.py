@@ -159,7 +159,7 @@ class LatticeChains(ABC, Generic[Item]):
         """The items that were built, after dropping the chains for which that failed."""
         computable = [item is not None for item in built]
         if not any(computable):
-            raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
+            raise np.linalg.LinAlgError("the posterior cannot be computed at any value of the hyperparameters")
         self._lattice, self.diverged = self._lattice[computable], self.diverged[computable]
         return [item for item in built if item is not None]
 

@@ -176,7 +176,7 @@ def _nodes(likelihood: Likelihood, posterior: HyperparameterPosterior, sampling:
     near = find_near_modes(likelihood, list(fields.values()), starts[list(fields)])
     modes = {k: mode for k, mode in zip(fields, near, strict=True) if mode is not None}
     if not modes:
-        raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
+        raise np.linalg.LinAlgError("the posterior cannot be computed at any value of the hyperparameters")
     computable = list(modes)
     log_ratio = posterior.log_prior(sample.points[computable]) - sample.log_density[computable]
     centres = _shifted_to_the_mean(likelihood, list(modes.values()), sample.within[computable], sampling)

@@ -81,8 +81,8 @@ def program(model: Model, counts: ChoiceCounts, times: FloatArray) -> Program:
     """
     if counts.timepoints < 1 or counts.algorithms < 2:
         raise ValueError(
-            f"there are {counts.timepoints} timepoints and {counts.algorithms} algorithms; methods nuts and pathfinder "
-            "need at least 1 and 2"
+            "methods nuts and pathfinder need at least 1 timepoint and 2 algorithms; there are "
+            f"{counts.timepoints} and {counts.algorithms}"
         )
     if isinstance(model, IndependentDirichlet):
         return _dirichlet(counts, None, model.alpha)

@@ -65,7 +65,7 @@ def record(
         for record in recorded:
             for step in range(first):  # in place: a copy would take half the memory again
                 record[..., step, :] = record[..., 2 * step + 1, :]
-    raise ValueError(f"lengths is {lengths}; chains need at least 1")
+    raise ValueError(f"lengths is {lengths}; it must be at least 1")
 
 
 def converged(ess: float | FloatArray, r_hat: float | FloatArray, enough: float) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 IMPORTANCE_SAMPLING = "importance sampling"
@@ -74,7 +75,9 @@ class Diagnostics:
         for name in measured:
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != (len(self.method),):
-                raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
+                raise ValueError(
+                    f"{name} has shape {array.shape}; it must be ({len(self.method)},), one entry per timepoint"
+                )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -129,8 +132,10 @@ class Diagnostics:
     @property
     def _advice(self) -> str:
         if PATHFINDER_DRAWS in self.method:
-            return "Pathfinder is for comparison; use the default method"
-        return "what diverges may miss a part of the posterior" if self.divergences else "use more draws"
+            return "Pathfinder is for comparison only; use the default method"
+        return (
+            "chains with divergent transitions may miss part of the posterior" if self.divergences else "use more draws"
+        )
 
     def summary(self) -> str:
         """The diagnostics in plain words."""
@@ -138,25 +143,24 @@ class Diagnostics:
         if not total:
             return "There are no timepoints."
         methods = dict.fromkeys(self.method)
-        parts = [f"{method} answered at {self.method.count(method)} of {total} timepoints" for method in methods]
-        words = [f"{', '.join(parts)}."]
-        words[0] = words[0][0].upper() + words[0][1:]
-        words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
+        parts = [f"{method} at {self.method.count(method)} of {plural(total, 'timepoint')}" for method in methods]
+        words = [f"{'Methods' if len(parts) > 1 else 'Method'}: {', '.join(parts)}."]
+        words.append(f"The effective sample size is at least {self.ess.min():.0f} at every timepoint.")
         if self.largest_k_hat is not None:
             words.append(f"The largest Pareto k-hat is {self.largest_k_hat:.2f} (good below 0.5).")
         if np.isfinite(self.r_hat).any():
             words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
         if self.divergences is not None:
-            words.append(f"{self.divergences} transitions diverged (good: none).")
+            words.append(f"{plural(self.divergences, 'transition')} diverged (good: none).")
         if self.widened is not None:
             words.append(
-                f"They were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as the likelihood "
-                "has them, to be as wide as the instances differ."
+                f"The draws were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as under the "
+                "likelihood, to match how much the instances differ."
             )
         if doubtful:
             where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])
-            more = " and more" if doubtful > 10 else ""
-            words.append(f"Do not rely on the draws at {doubtful} timepoints (indices {where}{more}): {self._advice}.")
+            indices = f"{'index' if doubtful == 1 else 'indices'} {where}{' and more' if doubtful > 10 else ''}"
+            words.append(f"Do not rely on the draws at {plural(doubtful, 'timepoint')} ({indices}): {self._advice}.")
         else:
-            words.append("The draws can be relied on.")
+            words.append("The draws are reliable.")
         return " ".join(words)

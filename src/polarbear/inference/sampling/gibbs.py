@@ -84,8 +84,8 @@ class Sweeps:
             sums = rates.sum(axis=1, keepdims=True)
             if not (sums > 0).all():
                 raise ValueError(
-                    f"alpha is {self._alpha:g}, with which the ratings of {theta.shape[1]} algorithms are too small "
-                    "for floating-point numbers; give a larger one, such as 0.001"
+                    f"alpha is {self._alpha:g}, which makes ratings of {theta.shape[1]} algorithms too small for "
+                    "floating-point numbers; give a larger value, such as 0.001"
                 )
             theta = rates / sums
         return theta

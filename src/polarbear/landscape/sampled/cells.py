@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 
 from polarbear.landscape.design import Design
 from polarbear.landscape.feature_set import Computed, FeatureSet
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 _LIMO = tuple(
@@ -33,7 +34,7 @@ def _one_cell(design: Design, names: tuple[str, ...]) -> Computed | None:
     """The reason why a design with a single cell has no cell features; None if there are several cells."""
     if len(design.members) > 1:
         return None
-    few = f"{design.size} points in {design.dimension} variables are in one cell; give blocks, or more points"
+    few = f"{design.size} points in {design.dimension} variables are all in one cell; give blocks, or more points"
     return dict.fromkeys(names, few)
 
 
@@ -42,7 +43,8 @@ def _linear_models(design: Design, values: FloatArray) -> Computed:
         return few
     rich = [members for members in design.members if len(members) > design.dimension]
     if len(rich) < 2:
-        return dict.fromkeys(_LIMO, f"{len(rich)} of the cells have more than {design.dimension} points; it needs two")
+        few = f"cells with more than {plural(design.dimension, 'point')}: {len(rich)}; at least two are needed"
+        return dict.fromkeys(_LIMO, few)
     slopes = np.stack([cell_slopes(design, values, members) for members in rich], axis=1)
     return dict(zip(_LIMO, slope_statistics(slopes), strict=True))
 
@@ -107,7 +109,7 @@ def _angles(design: Design, values: FloatArray) -> Computed:
 def _convexity(design: Design, values: FloatArray) -> Computed:
     if min(design.blocks) < _FEWEST_BLOCKS:
         fewest = 3 * _FEWEST_BLOCKS**design.dimension
-        few = f"it needs {_FEWEST_BLOCKS} blocks for each variable: {fewest} points, or blocks={_FEWEST_BLOCKS}"
+        few = f"{_FEWEST_BLOCKS} blocks per variable are needed: give {fewest} points, or blocks={_FEWEST_BLOCKS}"
         return dict.fromkeys(_CONVEXITY, few)
     _, representative = KDTree(design.points).query(design.cell_centers)
     return dict(zip(_CONVEXITY, bends(values[:, representative], cells_in_line(design)), strict=True))
@@ -142,7 +144,7 @@ def _gradients(design: Design, values: FloatArray) -> Computed:
         return few
     rich = [members for members in design.members if len(members) > 2]
     if len(rich) < 2:
-        return dict.fromkeys(_GRADIENT, f"{len(rich)} of the cells have more than 2 points; it needs two")
+        return dict.fromkeys(_GRADIENT, f"cells with more than 2 points: {len(rich)}; at least two are needed")
     lengths = np.stack([_homogeneity(design, values, members) for members in rich], axis=1)
     return dict(zip(_GRADIENT, (lengths.mean(axis=1), lengths.std(axis=1, ddof=1)), strict=True))
 
@@ -162,9 +164,9 @@ def _homogeneity(design: Design, values: FloatArray, members: NDArray[np.intp]) 
 LINEAR_MODELS = FeatureSet(
     _LIMO,
     _linear_models,
-    undefined="there is one variable, or a slope is 0 in a cell or does not vary over cells",
+    undefined="there is only one variable, or a slope is 0 in a cell or the same in all cells",
     changed=dict.fromkeys(("limo.avg_length", "limo.length_mean", "limo.length_sd", "limo.sd_mean_reg"), "scale"),
 )
-ANGLES = FeatureSet(_ANGLE, _angles, undefined="there is one cell")
-CONVEXITY = FeatureSet(_CONVEXITY, _convexity, undefined="there are no cells in line")
-GRADIENT_HOMOGENEITY = FeatureSet(_GRADIENT, _gradients, undefined="there is one cell")
+ANGLES = FeatureSet(_ANGLE, _angles, undefined="there is only one cell")
+CONVEXITY = FeatureSet(_CONVEXITY, _convexity, undefined="there are no three cells in line")
+GRADIENT_HOMOGENEITY = FeatureSet(_GRADIENT, _gradients, undefined="there is only one cell")

@@ -22,7 +22,7 @@ def _compute(design: Design, values: FloatArray) -> Computed:
     features = dict(zip(_NAMES, compared.transpose(2, 0, 1).reshape(len(_NAMES), -1), strict=True))
     alone = [share for share, at in zip(_SHARES, limits, strict=True) if ((values <= at[:, None]).sum(1) < 2).all()]
     few = {
-        f"disp.{kind}_{share * 100:02.0f}": f"the best {share:.0%} of {design.size} points are only one"
+        f"disp.{kind}_{share * 100:02.0f}": f"the best {share:.0%} of {design.size} points is a single point"
         for kind in _KINDS
         for share in alone
     }
@@ -39,4 +39,4 @@ def _mean_and_median(distances: FloatArray) -> FloatArray:
     return np.array([apart.mean(), np.median(apart)]) if apart.size else np.full(2, np.nan)
 
 
-DISPERSION = FeatureSet(_NAMES, _compute, undefined="the best points are one, or equal")
+DISPERSION = FeatureSet(_NAMES, _compute, undefined="there is only one best point, or all best points are equal")

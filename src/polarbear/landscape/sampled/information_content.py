@@ -26,7 +26,7 @@ _BLOCKS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 
 def _compute(design: Design, values: FloatArray) -> Computed:
     if design.size < _FEWEST:
-        return dict.fromkeys(_NAMES, f"a tour of {design.size} points is too short; it needs {_FEWEST}")
+        return dict.fromkeys(_NAMES, f"a tour of {design.size} points is too short; at least {_FEWEST} are needed")
     tour = design.tour
     steps = design.distances[tour[:-1], tour[1:]]
     slopes = np.where(steps > 0, np.diff(values[:, tour]) / steps, 0.0)  # (k, n - 1)
@@ -99,6 +99,6 @@ def _first(condition: NDArray[np.bool_], values: FloatArray) -> FloatArray:
 INFORMATION_CONTENT = FeatureSet(
     _NAMES,
     _compute,
-    undefined="no ε between 0 and 10¹⁵ is where it should be",
+    undefined="no ε between 0 and 10¹⁵ meets the definition",
     changed=dict.fromkeys(_NAMES[:-1], "scale"),
 )

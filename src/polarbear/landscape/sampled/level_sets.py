@@ -29,7 +29,7 @@ def _compute(design: Design, values: FloatArray) -> Computed:
         named = {"mmce_lda": linear, "mmce_qda": quadratic, "lda_qda": ratio}
         features |= {f"ela_level.{name}_{percent}": array for name, array in named.items()}
         if (best := int(np.ceil(share * (design.size - 1)))) < FOLDS:
-            few = f"the best {share:.0%} of {design.size} points are {best}; {FOLDS} folds need {FOLDS}"
+            few = f"the best {share:.0%} of {design.size} points are only {best}; {FOLDS} folds need {FOLDS}"
             features |= {f"ela_level.{name}_{percent}": few for name in named}
     return features
 

@@ -39,7 +39,7 @@ def _fit(columns: FloatArray, values: FloatArray) -> _Fit | str:
     """Fit y = β₀ + columns · β, (n, p) columns and (k, n) values; or the reason why there are too few points."""
     points, terms = columns.shape
     if points <= terms + 1:
-        return f"{points} points are too few for a model of {terms + 1} terms; it needs {terms + 2}"
+        return f"{points} points are too few for a model of {terms + 1} terms; at least {terms + 2} are needed"
     left, sizes, right = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
     rank = int((sizes > sizes[0] * np.finfo(float).eps * points).sum())
     left, sizes, right = left[:, :rank], sizes[:rank], right[:rank]

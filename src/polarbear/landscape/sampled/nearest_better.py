@@ -21,7 +21,7 @@ _FEWEST = 3
 
 def _compute(design: Design, values: FloatArray) -> Computed:
     if design.size < _FEWEST:
-        return dict.fromkeys(_NAMES, f"{design.size} points are too few; it needs {_FEWEST}")
+        return dict.fromkeys(_NAMES, f"{design.size} points are too few; at least {_FEWEST} are needed")
     return dict(zip(_NAMES, np.array([_of_row(design, row) for row in values]).T, strict=True))
 
 

@@ -23,7 +23,7 @@ _NAMES = ("ela_distr.skewness", "ela_distr.kurtosis", "ela_distr.number_of_peaks
 def _compute(design: Design, values: FloatArray) -> Computed:
     n = design.size
     if n < _FEWEST:
-        return dict.fromkeys(_NAMES, f"{n} points are too few; it needs {_FEWEST}")
+        return dict.fromkeys(_NAMES, f"{n} points are too few; at least {_FEWEST} are needed")
     centered = values - values.mean(axis=1, keepdims=True)
     sd = centered.std(axis=1, ddof=1)
     skewness = (centered**3).mean(axis=1) / sd**3  # b₁ of Joanes & Gill 1998
