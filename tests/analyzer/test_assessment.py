@@ -414,7 +414,7 @@ def test_a_published_reference_is_the_pale_line(tmp_path):
         for cell in found.subject.cells
     }
     page = write_assessment(found, tmp_path, best=best).read_text("utf-8")
-    assert "The broad pale line is best of all times (ERT)." in page
+    assert "Broad pale line: best of all times (ERT)." in page
     assert "best of these" not in page
     cells = found.subject.within(5)
     drawn = charts.runtime_distributions(found, cells, "5-D", charts.Backdrop(best=best)).figure

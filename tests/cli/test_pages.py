@@ -157,4 +157,4 @@ def test_tables_and_figures_stand_beside_the_best_of_2009(material):
     for command, _, *options in shown:
         out, _ = polarbear(command, "archive.study", *options, cwd=material)
         assert command == "assess" or "of the reference algorithm" in out
-    assert "The broad pale line is best2009-bbob (ERT)." in (material / "assessment/index.html").read_text("utf-8")
+    assert "Broad pale line: best2009-bbob (ERT)." in (material / "assessment/index.html").read_text("utf-8")

@@ -93,11 +93,11 @@ class TestAttainment:
         assert 'id="attainment"' in page
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match=r"has shape \(3, 4\); expected \(4, 3\): budgets, values"):
+        with pytest.raises(ValueError, match=r"has shape \(3, 4\); expected \(4, 3\), budgets by values"):
             figures.attainment(BUDGETS, VALUES, SHARE.T)
-        with pytest.raises(ValueError, match=r"has to lie in 0 to 1; got 0.0 to 2.0"):
+        with pytest.raises(ValueError, match=r"numbers of the function must lie between 0 and 1; got 0.0 to 2.0"):
             figures.attainment(BUDGETS, VALUES, SHARE * 2)
-        with pytest.raises(ValueError, match="values have to be finite and strictly increasing"):
+        with pytest.raises(ValueError, match="values must be one or more finite, strictly increasing"):
             figures.attainment(BUDGETS, VALUES[::-1], SHARE)
 
 
@@ -141,12 +141,12 @@ class TestDifference:
         figure = figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), **how)
         for line, curve in zip(drawn(figure, "level"), lines, strict=True):
             np.testing.assert_array_equal(step_values(line), [BUDGETS, curve])
-        assert f"what {said} of the runs attained: A solid, B broken" in figure.caption
-        with pytest.raises(ValueError, match="line of 'B' has shape"):
+        assert f"attained by {said} of the runs: A solid, B dashed" in figure.caption
+        with pytest.raises(ValueError, match="line of 'B': shape is"):
             figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), lines=([1.0] * 4, [1.0]))
 
     def test_beyond_one_is_an_error(self):
-        with pytest.raises(ValueError, match="has to lie in -1 to 1"):
+        with pytest.raises(ValueError, match="must lie between -1 and 1"):
             figures.attainment_difference(BUDGETS, [0.01, 1.0], 2 * self.DIFFERENCE, ("A", "B"))
 
 
@@ -183,7 +183,7 @@ class TestEcdf:
         figures.svg(figure)
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match=r"shares of 'A' have to lie in 0 to 1; got 0.2 to 1.8"):
+        with pytest.raises(ValueError, match=r"shares of 'A' must lie between 0 and 1; got 0.2 to 1.8"):
             figures.attainment_ecdf(BUDGETS, {"A": 2 * self.CURVES["A"]})
-        with pytest.raises(ValueError, match=r"band of 'A' has shape \(4,\); expected \(2, 4\)"):
+        with pytest.raises(ValueError, match=r"band of 'A': shape is \(4,\); expected \(2, 4\)"):
             figures.attainment_ecdf(BUDGETS, self.CURVES, bands={"A": self.CURVES["A"]})

@@ -51,7 +51,7 @@ class TestConvergence:
         assert figures.convergence(BUDGETS, narrow).axes[0].get_yscale() == "linear"
         negative = {"A": np.array([[-100.0] * 4, [1.0] * 4, [100.0] * 4])}
         assert figures.convergence(BUDGETS, negative).axes[0].get_yscale() == "linear"
-        with pytest.raises(ValueError, match="-100 has no place on a log axis"):
+        with pytest.raises(ValueError, match="-100 cannot be drawn on a log axis"):
             figures.convergence(BUDGETS, negative, value_spacing="log")
         assert figures.convergence(BUDGETS, narrow, value_spacing="log").axes[0].get_yscale() == "log"
 
@@ -96,15 +96,15 @@ class TestConvergence:
         assert_readable(figures.convergence(budgets, table, width=width))
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match=r"quantiles of 'A' has shape \(3, 3\); expected \(3, 4\)"):
+        with pytest.raises(ValueError, match=r"quantiles of 'A': shape is \(3, 3\); expected \(3, 4\)"):
             figures.convergence(BUDGETS, {"A": np.ones((3, 3))})
-        with pytest.raises(ValueError, match="no middle one"):
+        with pytest.raises(ValueError, match="their number must be odd"):
             figures.convergence(BUDGETS, {"A": np.ones((2, 4))}, levels=(0.25, 0.75))
-        with pytest.raises(ValueError, match="levels have to be finite and strictly increasing"):
+        with pytest.raises(ValueError, match="levels must be one or more finite, strictly increasing"):
             figures.convergence(BUDGETS, QUANTILES, levels=(0.5, 0.25, 0.75))
-        with pytest.raises(ValueError, match="budgets have to be finite and strictly increasing"):
+        with pytest.raises(ValueError, match="budgets must be one or more finite, strictly increasing"):
             figures.convergence([1.0, np.nan], {"A": np.ones((3, 2))})
-        with pytest.raises(ValueError, match="budget 0 has no place on a log axis"):
+        with pytest.raises(ValueError, match="budget 0 cannot be drawn on a log axis"):
             figures.convergence([0.0, 10.0], {"A": np.ones((3, 2))}, spacing="log")
 
 

@@ -43,11 +43,11 @@ class TestCurves:
 
     @pytest.mark.parametrize("draw", [figures.fixed_budget_curves, figures.fixed_target_curves])
     def test_shapes_are_checked(self, draw):
-        with pytest.raises(ValueError, match=r"curve of 'A' has shape \(2,\)"):
+        with pytest.raises(ValueError, match=r"curve of 'A': shape is \(2,\)"):
             draw(AT, {"A": [1.0, 2.0]})
-        with pytest.raises(ValueError, match=r"band of 'A' has shape \(3,\)"):
+        with pytest.raises(ValueError, match=r"band of 'A': shape is \(3,\)"):
             draw(AT, {"A": MEAN}, bands={"A": MEAN})
-        with pytest.raises(ValueError, match=r"runs of 'A' has shape \(4, 2\)"):
+        with pytest.raises(ValueError, match=r"runs of 'A': shape is \(4, 2\)"):
             draw(AT, {"A": MEAN}, runs={"A": np.ones((4, 2))})
 
     @pytest.mark.parametrize(("n", "width"), [(1, 7.2), (20, 7.2), (6, 3.5)])

@@ -72,7 +72,7 @@ class TestRatings:
         figure = figures.rating_over_time(three, algorithms=["C", "A"])
         assert not drawn(figure, "mean-1")
         assert one(figure, "mean-2").get_color() == looks(three.names)["C"].color
-        with pytest.raises(ValueError, match=r"\['Z'\] are not among the posterior's A, B, C"):
+        with pytest.raises(ValueError, match=r"algorithms \['Z'\] are unknown; choose from A, B, C"):
             figures.rating_over_time(three, algorithms=["Z"])
 
     def test_one_timepoint_becomes_points_with_error_bars(self):

@@ -39,7 +39,7 @@ def test_labels_that_differ_stand_at_every_edge_and_the_caption_explains_all_mar
 
 
 def test_colours_have_to_agree():
-    with pytest.raises(ValueError, match="'f2' draws 'B' in another colour"):
+    with pytest.raises(ValueError, match="'f2' draws 'B' in a different colour"):
         figures.grid({"f1": chart(1), "f2": chart(2, order=("B", "A"))})
     with pytest.raises(ValueError, match="no figures"):
         figures.grid({})

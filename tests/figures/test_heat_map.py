@@ -65,7 +65,7 @@ def test_a_centre_divides_the_colours():
     np.testing.assert_allclose(middle, 0xF7 / 255, atol=0.01)
     ratios = draw(np.array([[0.1, 1.0, 10.0]]), center=1, spacing="log")
     np.testing.assert_allclose(to_rgb(one(ratios, "cell-0-1").get_facecolor()), 0xF7 / 255, atol=0.02)
-    with pytest.raises(ValueError, match="-2 has no log shade"):
+    with pytest.raises(ValueError, match="-2 has no shade on a log scale"):
         draw(np.array([[-2.0, 1.0]]), center=1, spacing="log")
 
 
@@ -119,9 +119,9 @@ def test_tables_without_a_range(table, spacing):
 
 
 def test_wrong_input_is_named():
-    with pytest.raises(ValueError, match=r"shape \(2, 3\); there are 1 rows and 3 columns"):
+    with pytest.raises(ValueError, match=r"shape \(2, 3\); expected \(1, 3\), with at least one row"):
         figures.heat_map(TABLE, ["a"], ["x", "y", "z"], label="")
     with pytest.raises(ValueError, match=r"texts have rows of lengths \[1\]"):
         draw(texts=[["*"]])
-    with pytest.raises(ValueError, match="-1 has no place on a log axis"):
+    with pytest.raises(ValueError, match="-1 cannot be drawn on a log axis"):
         draw(np.array([[-1.0, 2.0]]), spacing="log")

@@ -158,15 +158,15 @@ def test_usual_layout_changes_nothing():
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"paper": ("#FFFFFF", "white")}, "'white' is no colour; it is '#' and six hexadecimal digits"),
+        ({"paper": ("#FFFFFF", "white")}, "'white' is not a colour; it must be '#' and six hexadecimal digits"),
         (
             {"paper": ("#000000", "#FFFFFF")},
             "paper is #000000, on which grey text has a contrast of 3.5; choose a lighter",
         ),
-        ({"line_width": 0}, "line_width is 0; it is a number of points from 0.2 to 10"),
+        ({"line_width": 0}, "line_width is 0; it must be a number of points from 0.2 to 10"),
         ({"line_width": float("nan")}, "line_width is nan"),
-        ({"legend": "left"}, "legend is 'left'; it is one of as drawn, above, below, right"),
-        ({"margins": (0.1, 2)}, "margins are (0.1, 2); they are two numbers of inches from 0 to 1"),
+        ({"legend": "left"}, "legend is 'left'; it must be one of as drawn, above, below, right"),
+        ({"margins": (0.1, 2)}, "margins are (0.1, 2); they must be two numbers of inches from 0 to 1"),
     ],
 )
 def test_what_is_out_of_range_is_said(given, complaint):

@@ -48,9 +48,9 @@ def test_any_shape_can_be_read(layers, width):
 
 
 def test_wrong_input_is_named():
-    with pytest.raises(ValueError, match=r"stands in two layers: \['A'\]"):
+    with pytest.raises(ValueError, match=r"names are in more than one layer: \['A'\]"):
         figures.partial_order([["A"], ["A"]], [])
-    with pytest.raises(ValueError, match="'C' beats 'A': both have to stand in the layers"):
+    with pytest.raises(ValueError, match="'C' beats 'A': both must be in the layers"):
         figures.partial_order(LAYERS, [("C", "A")])
     with pytest.raises(ValueError, match="'A' beats 'Z'"):
         figures.partial_order(LAYERS, [("A", "Z")])

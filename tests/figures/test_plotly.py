@@ -176,7 +176,7 @@ class TestScales:
     def test_of_names_cannot_be_switched(self):
         figure = EXAMPLES["heat_map"]()
         assert not figure.is_switchable("x")
-        with pytest.raises(ValueError, match="has one scale only; leave it out"):
+        with pytest.raises(ValueError, match="has only one scale; leave x out"):
             draw(figure, x="log")
 
 

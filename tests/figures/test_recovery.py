@@ -80,7 +80,7 @@ def test_snapshots_belong_to_the_truth(truth, snapshots):
     with pytest.raises(ValueError, match="no snapshot to draw"):
         figures.recovery(truth, [])
     other = Truth(truth.times, truth.ratings, ("X", "Y", "Z"))
-    with pytest.raises(ValueError, match="snapshot 'round 1' is of other algorithms"):
+    with pytest.raises(ValueError, match="snapshot 'round 1' has different algorithms"):
         figures.recovery(other, snapshots)
 
 
@@ -111,7 +111,7 @@ def test_moments_without_a_truth_are_at_least_one_and_of_the_same_timepoints(sna
     with pytest.raises(ValueError, match="no snapshot to draw"):
         figures.rating_over_rounds([])
     later = posterior(np.zeros((7, 3)), times=2 * TIMES)
-    with pytest.raises(ValueError, match=r"'round 1' is of other timepoints than .* the last one"):
+    with pytest.raises(ValueError, match=r"'round 1' has different timepoints from .* the last snapshot"):
         figures.rating_over_rounds([snapshots[0], Snapshot("round 9", later)])
 
 

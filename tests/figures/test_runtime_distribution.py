@@ -34,10 +34,10 @@ class TestDistribution:
         [
             ([1.0, 2.0], [0.5], r"shapes \(2,\) and \(1,\)"),
             ([2.0, 1.0], [0.1, 0.2], "never decrease; leave out"),
-            ([1.0, np.inf], [0.1, 0.2], "have to be finite"),
+            ([1.0, np.inf], [0.1, 0.2], "must be finite"),
             ([1.0, 2.0], [0.2, 0.1], "shares of a distribution"),
-            ([1.0, 2.0], [0.2, 1.1], "lie in 0 to 1"),
-            ([1.0], [np.nan], "lie in 0 to 1"),
+            ([1.0, 2.0], [0.2, 1.1], "lie between 0 and 1"),
+            ([1.0], [np.nan], "lie between 0 and 1"),
         ],
     )
     def test_refuses_what_is_no_distribution(self, at, share, complaint):
@@ -117,13 +117,13 @@ class TestRuntimeDistributions:
     def test_wrong_input_is_named(self):
         with pytest.raises(ValueError, match="there is no distribution to draw"):
             figures.runtime_distributions({}, limits=(1, 10))
-        with pytest.raises(ValueError, match="budget 0 has no place on a log axis"):
+        with pytest.raises(ValueError, match="budget 0 cannot be drawn on a log axis"):
             figures.runtime_distributions({"A": Distribution(np.array([0.0, 1.0]), np.array([0.5, 1.0]))})
         with pytest.raises(ValueError, match="no budget is given"):
             figures.runtime_distributions({"A": Distribution(np.empty(0), np.empty(0))})
-        with pytest.raises(ValueError, match="budget -1 has no place on a log axis"):
+        with pytest.raises(ValueError, match="budget -1 cannot be drawn on a log axis"):
             figures.runtime_distributions({"A": STEPS}, limits=(-1, 10))
-        with pytest.raises(ValueError, match=r"\['A'\] are not in the order \['B'\]"):
+        with pytest.raises(ValueError, match=r"order is \['B'\]; it must name every algorithm, but lacks \['A'\]"):
             figures.runtime_distributions({"A": STEPS}, order=["B"])
 
     @pytest.mark.parametrize(("n", "width"), [(1, 7.2), (1, 3.5), (5, 7.2), (5, 3.5), (20, 7.2), (20, 3.5)])

@@ -54,13 +54,13 @@ class TestTargets:
         assert "0" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match=r"ERT of 'A' has shape \(3,\); expected \(4,\)"):
+        with pytest.raises(ValueError, match=r"ERT of 'A': shape is \(3,\); expected \(4,\)"):
             figures.ert_over_targets(TARGETS, {"A": [1.0, 2.0, 3.0]})
-        with pytest.raises(ValueError, match="targets have to be finite and strictly increasing"):
+        with pytest.raises(ValueError, match="targets must be one or more finite, strictly increasing"):
             figures.ert_over_targets([1.0, 1.0], {"A": [1.0, 2.0]})
         with pytest.raises(ValueError, match="without `runs`"):
             figures.ert_over_targets(TARGETS, ERT, successes=SUCCESSES)
-        with pytest.raises(ValueError, match="successes of 'A' have to lie in 0 to 10"):
+        with pytest.raises(ValueError, match="successes of 'A' must lie between 0 and 10"):
             figures.ert_over_targets(TARGETS, ERT, successes=SUCCESSES, runs=10)
         with pytest.raises(ValueError, match="no expected runtime to draw"):
             figures.ert_over_targets(TARGETS, {})
@@ -129,9 +129,9 @@ class TestDimensions:
         figures.svg(figures.ert_over_dimension([5], {"A": [100.0]}))
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match="dimensions have to be finite and strictly increasing"):
+        with pytest.raises(ValueError, match="dimensions must be one or more finite, strictly increasing"):
             figures.ert_over_dimension([5, 2], {"A": [1.0, 2.0]})
-        with pytest.raises(ValueError, match=r"largest budget of 'A' has shape \(2,\)"):
+        with pytest.raises(ValueError, match=r"largest budget of 'A': shape is \(2,\)"):
             figures.ert_over_dimension(DIMENSIONS, SCALING, spent={"A": [1.0, 2.0]})
 
 

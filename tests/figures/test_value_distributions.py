@@ -79,9 +79,9 @@ class TestDensities:
         assert_readable(figures.value_densities(dict.fromkeys(crowd(n), (self.AT, self.HIGH)), width=width))
 
     def test_wrong_input_is_named(self):
-        with pytest.raises(ValueError, match=r"'A' has places of shape \(3,\) and heights of shape \(1,\)"):
+        with pytest.raises(ValueError, match=r"'A' has positions of shape \(3,\) and heights of shape \(1,\)"):
             figures.value_densities({"A": (self.AT, [1.0])})
-        with pytest.raises(ValueError, match="places of 'A' have to increase"):
+        with pytest.raises(ValueError, match="positions of 'A' must increase"):
             figures.value_densities({"A": (self.AT[::-1], self.HIGH)})
         with pytest.raises(ValueError, match="heights must not be negative"):
             figures.value_densities({"A": (self.AT, -self.HIGH)})

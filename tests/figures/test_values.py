@@ -320,6 +320,6 @@ class TestOwnFigure:
         panel = Panel(x=Axis(), y=Axis(), marks=(Blob(name="mine"),))
         figure = dataclasses.replace(own_figure(), panels=(panel,))
         with pytest.raises(
-            TypeError, match=r"mark 'mine' is a Blob; figures are made of those in polarbear.figures.marks"
+            TypeError, match=r"mark 'mine' is a Blob; figures consist of the marks in polarbear.figures.marks"
         ):
             figure.matplotlib()

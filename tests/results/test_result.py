@@ -117,10 +117,10 @@ def test_every_figure_is_drawn_alone_and_on_axes_of_the_user(figure):
 
 
 def test_axes_that_do_not_fit_are_refused(result):
-    with pytest.raises(TypeError, match="ax is a str; give axes of Matplotlib"):
+    with pytest.raises(TypeError, match="ax is a str; give Matplotlib axes"):
         result.plot.ratings(ax="here")
     picture, axes = plt.subplots(1, 2)
-    with pytest.raises(ValueError, match="ax holds 2 axes, but the figure has 1 panels"):
+    with pytest.raises(ValueError, match="ax holds 2 axes, but the figure has 1 panel;"):
         result.plot.ratings(ax=axes)
     plt.close(picture)
 
@@ -132,7 +132,7 @@ def test_before_the_first_round_nothing_is_made_up():
     for ask in (result.best, result.frame, result.plot.ratings):
         with pytest.raises(ValueError, match=r"no round|not completed a round"):
             ask()
-    with pytest.raises(ValueError, match="ratings round by round take two rounds; the race has completed 0"):
+    with pytest.raises(ValueError, match="ratings round by round need at least two rounds; the race has completed 0"):
         result.plot.rounds()
 
 
@@ -148,7 +148,9 @@ def test_ratings_round_by_round_and_by_group_are_drawn_alone_too():
         "2-D separable", "3-D separable", "2-D multi-modal", "3-D multi-modal"
     }  # fmt: skip
     plt.close(picture)
-    with pytest.raises(ValueError, match="who is best where takes two algorithms, and instances of two groups"):
+    with pytest.raises(
+        ValueError, match="who is best where needs at least two algorithms, and instances of at least two"
+    ):
         Result.of(raced(crossing())).plot.groups()
 
 

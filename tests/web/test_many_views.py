@@ -134,14 +134,14 @@ class TestAttainment:
         where = {"problem": "bbob f1 in 5-D", "algorithm": "fast"}
         shown = View("attainment", "runs", {**where, "lines": "0.1 0.9", "points": "20"}).show(sources)
         assert len(set(column(shown.data, "value"))) == 20
-        assert "what 10% and 90% of the runs attained" in shown.figure.caption
+        assert "attained by 10% and 90% of the runs" in shown.figure.caption
         assert shown.figure.panels[0].x.scale == "log"
         shown = View("difference", "runs", {**where, "level": "0.3"}).show(sources)
         solid, _ = (mark for mark in shown.figure.panels[0].marks if mark.name == "level")
         reached = np.asarray(solid.x)[np.asarray(solid.y) <= 1.0].min()
         before = max(at for at in solid.x if at < reached)
         assert before < 11 <= reached
-        with pytest.raises(ValueError, match="lines are drawn at shares of the runs above 0 and at most 1, not at 25"):
+        with pytest.raises(ValueError, match="lines contains 25; shares of the runs must be above 0 and at most 1"):
             data(sources, "pooled-attainment", algorithm="fast", lines="25 50 75")
 
     def test_differences_of_pooled_surfaces(self, sources):

@@ -28,8 +28,8 @@ CANNOT_BE_SHOWN = {
     "parameter-correlation": "logged no parameters",
     "final-positions": "keep no points",
     "noise-assumptions": "the runs logged none of clip_rate",
-    "ratings-by-round": "take two rounds; the race has completed 1",
-    "best-where": "takes two algorithms",
+    "ratings-by-round": "need at least two rounds; the race has completed 1",
+    "best-where": "needs at least two algorithms",
     "pairs": "alone; there are no pairs",
     "value-density": "all runs of each algorithm have the same best precision so far at",
 }

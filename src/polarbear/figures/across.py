@@ -93,8 +93,11 @@ def rank_chart(
         ValueError: If there is no algorithm, or an algorithm does not have one rank of at least 1 per column.
     """
     lines = arrays_of(ranks, (len(columns),), "ranks")
-    if any((line < 1).any() or np.isinf(line).any() for line in lines.values()):
-        raise ValueError("ranks count from 1, the best; see scipy.stats.rankdata")
+    if wrong := [name for name, line in lines.items() if (line < 1).any() or np.isinf(line).any()]:
+        raise ValueError(
+            f"ranks of {wrong[0]!r} are {lines[wrong[0]].tolist()}; they must be finite and count from 1, the best: "
+            "see scipy.stats.rankdata"
+        )
     worst = max([1.0, *(float(np.nanmax(line, initial=1)) for line in lines.values())])
     step = -(-worst // 12)
     ticks = tuple(float(rank) for rank in np.arange(1, worst + 1, step))
@@ -147,7 +150,9 @@ def radar(
         ValueError: If there are fewer than 3 columns, or an algorithm does not have one number per column.
     """
     if len(columns) < 3:
-        raise ValueError(f"a radar chart needs at least 3 columns; there are {len(columns)}: take across_columns")
+        raise ValueError(
+            f"a radar chart needs at least 3 columns; there are {len(columns)}: use across_columns instead"
+        )
     lines = _finite(arrays_of(values, (len(columns),), label))
     scale, looks = Scale.of(lines.values(), spacing), looks_for(values, order, "algorithm")
     angles = np.linspace(0, 2 * np.pi, len(columns), endpoint=False)
@@ -208,16 +213,18 @@ def final_positions(
     looks = looks_for(points, order, "algorithm")
     dimensions = {each.shape[1:] for each in every.values()}
     if len(dimensions) != 1 or len(next(iter(dimensions))) != 1:
-        raise ValueError(f"points have shapes {[each.shape for each in every.values()]}; give (runs, d), d the same")
+        raise ValueError(
+            f"points have shapes {[each.shape for each in every.values()]}; give (runs, d), all with the same d"
+        )
     if (lower is None) != (upper is None):
-        raise ValueError("one bound of the domain is given; give both lower and upper, or neither")
+        raise ValueError("only one bound of the domain is given; give both lower and upper, or neither")
     scaled = lower is not None and upper is not None
     if lower is not None and upper is not None:
         low, span = floats(lower), floats(upper) - floats(lower)
         every = {name: (each - low) / span for name, each in every.items()}
     ((size,),) = dimensions
     at, scale = np.arange(1.0, size + 1), Scale.of(every.values(), "linear")
-    y = Axis(label="place in the domain", low=0, high=1, most=5) if scaled else scale.axis("coordinate")
+    y = Axis(label="position in the domain", low=0, high=1, most=5) if scaled else scale.axis("coordinate")
     strength = 0.85 if len(every) <= 3 else 0.6
     marks = (
         Line(name=f"run-{index}-{run}", x=at, y=point, algorithm=name, width=0.7, strength=strength, clip=False)

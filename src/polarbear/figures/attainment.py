@@ -79,7 +79,7 @@ def attainment(
     """
     at, heights, table = _grid(budgets, values, share, lowest=0.0)
     if wrong := [line for line in lines if not 0 < line <= 1]:
-        raise ValueError(f"lines are drawn at shares of the runs above 0 and at most 1, not at {wrong[0]:g}")
+        raise ValueError(f"lines contains {wrong[0]:g}; shares of the runs must be above 0 and at most 1")
     colors = tuple(blend(SHADES, float(position)) for position in np.linspace(0, 1, _SHARES.size - 1))
     borders = tuple((line, INK if line <= 0.5 else SURFACE, 1.4 if line == 0.5 else 0.7) for line in lines)
     edges = np.concatenate([[_TINY], _SHARES[1:-1] - _TINY, [1.1]])
@@ -162,7 +162,7 @@ def attainment_difference(
         curves.append(Line(name="level", x=at, y=scale.place(curve), width=1.1, dash=dash, steps=True, layer=3))
         entries.append(Entry(text=f"{part} of the runs of {shown(name, 18)}", color=INK, width=1.1, dash=dash))
     return Figure(
-        title=f"Difference of attainment, {names[0]} and {names[1]}",
+        title=f"Difference in attainment between {names[0]} and {names[1]}",
         alt=f"Where {names[0]} attains more than {names[1]}, and where less.",
         caption=captions.attainment_difference(
             *names, unknown=_has_unknown(table), level=None if lines is None else level
@@ -212,7 +212,7 @@ def attainment_ecdf(
     at, looks = increasing(budgets, "budgets"), looks_for(share, order, "share")
     curves = arrays_of(share, at.shape, "share")
     for name, curve in curves.items():
-        _check_range(curve, f"shares of {name!r} have", 0.0)
+        _check_range(curve, f"shares of {name!r}", 0.0)
     intervals = arrays_of(bands or {}, (2, at.size), "band")
 
     def with_area(name: str) -> str:
@@ -259,14 +259,14 @@ def _grid(
     at, heights = increasing(budgets, "budgets"), increasing(values, "values")
     cells = floats(table)
     if cells.shape != (at.size, heights.size):
-        raise ValueError(f"the function has shape {cells.shape}; expected {(at.size, heights.size)}: budgets, values")
-    _check_range(cells, "the function has", lowest)
+        raise ValueError(f"the function has shape {cells.shape}; expected {(at.size, heights.size)}, budgets by values")
+    _check_range(cells, "numbers of the function", lowest)
     return at, heights, cells
 
 
 def _check_range(numbers: FloatArray, what: str, lowest: float) -> None:
     if ((numbers < lowest) | (numbers > 1)).any():
-        raise ValueError(f"{what} to lie in {lowest:g} to 1; got {np.nanmin(numbers)} to {np.nanmax(numbers)}")
+        raise ValueError(f"{what} must lie between {lowest:g} and 1; got {np.nanmin(numbers)} to {np.nanmax(numbers)}")
 
 
 def _has_unknown(table: FloatArray) -> bool:

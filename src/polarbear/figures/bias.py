@@ -78,8 +78,8 @@ def structural_bias(
     rows = _ROW * len(tests) + 0.5
     return Figure(
         title=f"Where runs of {name} end on f0" if name else "Where runs end on f0",
-        alt=f"{plural(n, 'final point')} in {plural(d, 'variable')}, and which of {len(tests)} tests reject that they "
-        "are uniform.",
+        alt=f"{plural(n, 'final point')} in {plural(d, 'variable')}, and which of {len(tests)} tests reject their "
+        "uniformity.",
         caption=captions.structural_bias(n, bool(counted.any())),
         width=width,
         height=height or 2.4 + rows,
@@ -111,11 +111,13 @@ def _checked(
     x, rejections = floats(points), np.asarray(rejected, dtype=np.bool_)
     if x.ndim != 2 or not x.size or rejections.shape != (len(tests), x.shape[1]) or not rejections.size:
         raise ValueError(
-            f"points have shape {x.shape} and rejections {rejections.shape} of {len(tests)} tests; "
+            f"points have shape {x.shape} and rejections {rejections.shape} for {len(tests)} tests; "
             "give (n, d) and (t, d)"
         )
     if not ((x >= 0) & (x <= 1)).all():
-        raise ValueError("a point lies outside [0, 1]; scale points by the bounds of their box")
+        raise ValueError(
+            f"points range from {x.min():g} to {x.max():g}; scale them to [0, 1] by the bounds of their box"
+        )
     counted: NDArray[np.bool_] = np.any(rejections, axis=1) if counts is None else np.asarray(counts, dtype=np.bool_)
     if counted.shape != (len(tests),):
         raise ValueError(f"counts have shape {counted.shape}; give ({len(tests)},), one for each test")

@@ -28,6 +28,7 @@ from polarbear.figures.style import (
     looks_for,
     shown,
 )
+from polarbear.quantities import plural
 
 _SMALLEST = 1e-6
 """All smaller p-values have the same shade."""
@@ -64,7 +65,7 @@ def p_values(tests: PairwiseTests, *, width: float = WIDE, height: float | None 
     return replace(
         figure,
         title=f"P-values of the {tests.test} test",
-        alt=f"Matrix of {listed(tests.names)}: corrected p-values of every pair.",
+        alt=f"Matrix of {listed(tests.names)}: p-values of every pair.",
         caption=captions.p_values(
             tests.test, tests.correction, alpha=tests.alpha, one_sided=tests.alternative == "less"
         ),
@@ -189,7 +190,7 @@ def contributions(
         height=height or 0.27 * len(rows) + 1.0,
         panels=(
             Panel(
-                x=Axis(label="area below the attainment curve", low=0, high=high, most=6, grid=True),
+                x=Axis(label="area under the attainment curve", low=0, high=high, most=6, grid=True),
                 y=row_axis(len(rows), hills=False),
                 marks=tuple(_bars(found, rows)),
             ),
@@ -224,7 +225,7 @@ def clustered_ranks(ranks: ClusteredRanks, *, width: float = WIDE, height: float
     return replace(
         figure,
         title="Deep statistical comparison",
-        alt=f"Matrix of the ranks of {listed(rows)} on {len(columns)} functions, with trees of what is alike.",
+        alt=f"Matrix of the ranks of {listed(rows)} on {plural(columns, 'function')}, with dendrograms of both.",
         caption=captions.clustered_ranks(len(rows), len(columns)),
         height=height or figure.height + 0.24 * above,
         panels=(

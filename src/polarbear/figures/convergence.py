@@ -150,7 +150,7 @@ def parameter_over_targets(
     return _chart(
         *(scale.place(at)[::-1], easiest_first, levels, label, order, value_spacing, width, height),
         x=scale.axis(target, reverse=True),
-        title=f"{parameter} of {listed(quantiles)} at targets",
+        title=f"{parameter} of {listed(quantiles)} over targets",
         alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} against the target.",
         caption=captions.parameter_over_targets(parameter, len(quantiles), levels=levels),
     )
@@ -173,7 +173,7 @@ def _chart(
 ) -> Figure:
     """Lines with bands, from quantiles (q, T) at positions (T,), with names where the lines end."""
     if increasing(levels, "levels").size % 2 == 0:
-        raise ValueError(f"levels {list(levels)} have no middle one for the line; give an odd number")
+        raise ValueError(f"levels are {list(levels)}; their number must be odd, as the line is drawn at the middle one")
     arrays = arrays_of(quantiles, (len(levels), at.size), "quantiles")
     scale = Scale.of(arrays.values(), spacing)
     bands = {name: np.where(np.isfinite(band), scale.place(band), np.nan) for name, band in arrays.items()}

@@ -62,8 +62,8 @@ def cumulative_difference(
     )
     y = Axis(label="difference of shares", low=-reach, high=reach, most=5, grid=True)
     return Figure(
-        title=f"Cumulative difference, {names[0]} and {names[1]}",
-        alt=f"Line of the difference of the shares that {names[0]} and {names[1]} have of the best results of both.",
+        title=f"Cumulative difference between {names[0]} and {names[1]}",
+        alt=f"Line chart of the share of the results of {names[0]} up to each rank, minus that of {names[1]}.",
         caption=captions.cumulative_difference(*names, better=difference.better, level=difference.confidence),
         width=width,
         height=height or max(0.42 * min(width, WIDE), 2.2),

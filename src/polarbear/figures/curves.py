@@ -216,4 +216,4 @@ def _marks(
 
 
 def _said(areas: Mapping[str, FloatArray], band: str) -> str:
-    return (band or "the band given") if areas else ""
+    return (band or "as given") if areas else ""

@@ -19,6 +19,7 @@ from polarbear.figures.marks import Line, Mark, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.scales import Scale, increasing, share_axis, time_axis
 from polarbear.figures.style import CROWD, INK, MUTED, SMALL, WIDE, Look, Spacing, looks_for, shown
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 _DASHES = ((1, 1.5), (3, 1.5), (5, 1.5, 1, 1.5), (8, 2))
@@ -119,14 +120,14 @@ def target_sensitivity(
         *(Entry(text=shown(name, 18), algorithm=name, width=1.6) for name in chosen),
         Entry(text="EAF", color=INK, width=1.4),
         *(
-            Entry(text=f"{count} targets", color=INK, width=1.2, dash=dash)
+            Entry(text=plural(count, "target"), color=INK, width=1.2, dash=dash)
             for count, dash in zip(found.counts, dashes, strict=True)
         ),
     )
     reach = 1.1 * float(np.abs(found.differences).max()) or 1.0
     return Figure(
         title="ECDFs with and without targets",
-        alt=f"Line charts of the ECDFs of {listed(chosen)} with {listed(map(str, found.counts))} targets and without.",
+        alt=f"ECDFs of {listed(chosen)}, based on {listed(map(str, found.counts))} targets and on the EAF.",
         caption=captions.target_sensitivity(len(found.names), dict(zip(found.counts, found.rank_changes, strict=True))),
         width=width,
         height=height or (0.45 * width + 0.4 if columns == 2 else 1.2 * width),
@@ -134,7 +135,7 @@ def target_sensitivity(
             Panel(x=x, y=share_axis("mean share attained"), marks=tuple(_ecdfs(found, chosen, dashes))),
             Panel(
                 x=x,
-                y=Axis(label="difference to the EAF", low=-reach, high=reach, most=5, grid=True),
+                y=Axis(label="difference from the EAF", low=-reach, high=reach, most=5, grid=True),
                 marks=tuple(_differences(found, dashes)),
             ),
         ),

@@ -34,7 +34,9 @@ def grid(
     for title, figure in figures.items():
         for name, look in figure.looks.items():
             if looks.setdefault(name, look) != look:
-                raise ValueError(f"{title!r} draws {name!r} in another colour; make all figures with the same order")
+                raise ValueError(
+                    f"{title!r} draws {name!r} in a different colour from earlier figures; make all with the same order"
+                )
     columns = min(columns, len(figures))
     rows = -(-len(figures) // columns)
     first = next(iter(figures.values()))

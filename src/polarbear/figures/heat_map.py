@@ -17,6 +17,7 @@ from polarbear.figures.marks import Cells, Shades
 from polarbear.figures.panels import Axis, Bar, Panel
 from polarbear.figures.scales import Scale
 from polarbear.figures.style import DIVERGING, SHADES, SMALL, WIDE, Spacing, brief, shown
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 _CHARACTER = 0.62 / 72
@@ -77,7 +78,7 @@ def heat_map(
     cells = _cells(table, texts, form or brief, shades, _best(table, best))
     return Figure(
         title=label,
-        alt=f"Matrix of {listed(rows)} and {len(columns)} columns: {label}.",
+        alt=f"Matrix of {listed(rows)} by {plural(columns, 'column')}: {label}.",
         caption=_caption(table, numbers or label, best, center, reverse=reverse),
         width=width,
         height=height or _height(rows, columns, size),
@@ -103,9 +104,11 @@ def _table(
 ) -> FloatArray:
     table = floats(values)
     if table.shape != (len(rows), len(columns)) or not table.size:
-        raise ValueError(f"the table has shape {table.shape}; there are {len(rows)} rows and {len(columns)} columns")
+        raise ValueError(
+            f"values have shape {table.shape}; expected {(len(rows), len(columns))}, with at least one row and column"
+        )
     if texts is not None and [len(row) for row in texts] != [len(columns)] * len(rows):
-        raise ValueError(f"texts have rows of lengths {[len(row) for row in texts]}; the table has shape {table.shape}")
+        raise ValueError(f"texts have rows of lengths {[len(row) for row in texts]}; values have shape {table.shape}")
     return table
 
 
@@ -131,7 +134,7 @@ def _around(finite: FloatArray, center: float, *, log: bool) -> tuple[float, flo
         return center - reach, center + reach
     lowest = min([center, *finite])
     if lowest <= 0:
-        raise ValueError(f"{lowest:g} has no log shade; give linear spacing, or leave the number out as NaN")
+        raise ValueError(f"{lowest:g} has no shade on a log scale; use linear spacing, or NaN instead of this number")
     reach = float(np.exp(np.abs(np.log(finite / center)).max(initial=0.1)))
     return center / reach, center * reach
 

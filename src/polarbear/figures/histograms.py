@@ -61,7 +61,7 @@ def histograms(
         width=width,
         height=height,
         title=f"Histograms of the {value}",
-        alt=f"Histograms of the {value} of {listed(counts)}, one over another.",
+        alt=f"Overlaid histograms of the {value} of {listed(counts)}.",
         caption=captions.histograms(len(columns), value),
         key=Key(
             entries=tuple(Entry(text=shown(name, 18), algorithm=name) for name in columns),

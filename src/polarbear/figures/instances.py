@@ -51,7 +51,7 @@ def embedding(
     coordinates = floats(points)
     if coordinates.ndim != 2 or coordinates.shape[1] != 2 or len(functions) != len(coordinates):
         shape = coordinates.shape
-        raise ValueError(f"points have shape {shape} for {len(functions)} functions; give (k, 2) and k names")
+        raise ValueError(f"points have shape {shape} for {len(functions)} functions; give (k, 2) and k function names")
     names, of = list(dict.fromkeys(functions)), np.array(functions)
     looks, marks = looks_for(names, None, "function"), list[Mark]()
     for i, name in enumerate(names):
@@ -64,7 +64,7 @@ def embedding(
     x, y = (Scale.of([coordinates[:, j]], "linear") for j in (0, 1))
     return Figure(
         title="Instances by their features",
-        alt=f"{plural(len(coordinates), 'instance')} of {plural(len(names), 'function')} in a plane: {method}.",
+        alt=f"{plural(len(coordinates), 'instance')} of {plural(len(names), 'function')} in the plane, by {method}.",
         caption=captions.embedding(method),
         width=width,
         height=height or 0.7 * width,
@@ -186,7 +186,7 @@ def _small_multiples(
     panels: Sequence[Panel], title: str, alt: str, caption: str, width: float, height: float | None
 ) -> Figure:
     if not panels:
-        raise ValueError("there is no function to draw; give one at least")
+        raise ValueError("there is no function to draw; give at least one")
     columns = min(_COLUMNS, len(panels))
     return Figure(
         title=title,

@@ -10,6 +10,7 @@ from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Bars, Edge, EndLabel, Line, Mark, Steps
 from polarbear.figures.panels import MARGIN, Entry, Key, Panel, Place
 from polarbear.figures.style import MICRO, MUTED, SMALL, SURFACE, color_of, contrast
+from polarbear.quantities import plural
 
 LEGENDS = ("as drawn", *get_args(Place), "none")
 """Allowed places of the legend."""
@@ -46,19 +47,21 @@ class Layout:
 
     def __post_init__(self) -> None:
         if len(self.paper) != 2:
-            raise ValueError(f"paper is {self.paper!r}; give two colours, of figures and of their panels")
+            raise ValueError(
+                f"paper is {self.paper!r}; it must be two colours, that of figures and that of their panels"
+            )
         for color in map(color_of, self.paper):
             if (against := contrast(MUTED, color)) < _READABLE:
                 raise ValueError(
                     f"paper is {color}, on which grey text has a contrast of {against:.2g}; choose a lighter colour, "
-                    f"with {_READABLE:g} or more"
+                    f"with a contrast of at least {_READABLE:g}"
                 )
         if not WIDTHS[0] <= self.line_width <= WIDTHS[1]:
-            raise ValueError(f"line_width is {self.line_width!r}; it is a number of points from {_range(WIDTHS)}")
+            raise ValueError(f"line_width is {self.line_width!r}; it must be a number of points from {_range(WIDTHS)}")
         if self.legend not in LEGENDS:
-            raise ValueError(f"legend is {self.legend!r}; it is one of {', '.join(LEGENDS)}")
+            raise ValueError(f"legend is {self.legend!r}; it must be one of {', '.join(LEGENDS)}")
         if len(self.margins) != 2 or not all(MARGINS[0] <= each <= MARGINS[1] for each in self.margins):
-            raise ValueError(f"margins are {self.margins!r}; they are two numbers of inches from {_range(MARGINS)}")
+            raise ValueError(f"margins are {self.margins!r}; they must be two numbers of inches from {_range(MARGINS)}")
 
     def of(self, figure: Figure) -> Figure:
         """The figure with this layout applied.
@@ -72,8 +75,8 @@ class Layout:
         ):
             if margin > MARGIN and 4 * margin * count > length:
                 raise ValueError(
-                    f"margins of {margin:g} inches around {count} panels leave less than half of {length:.3g} inches; "
-                    "choose smaller ones"
+                    f"margins of {margin:g} inches around {plural(count, 'panel')} leave less than half of "
+                    f"{length:.3g} inches to the panels; choose smaller margins"
                 )
         factor = self.line_width / LINE
         key = figure.key and replace(figure.key, entries=tuple(_widened(each, factor) for each in figure.key.entries))

@@ -15,6 +15,7 @@ from polarbear.figures.marks import Band, Cells, Label, Line, Mark, PointLabel, 
 from polarbear.figures.panels import Axis, Bar, Entry, Key, Panel
 from polarbear.figures.scales import Scale, arrays_of, increasing, row_axis, share_axis, time_axis
 from polarbear.figures.style import FAINT, INK, MICRO, RULE, SHADES, SMALL, WIDE, Spacing, blend, looks, shown
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 
@@ -37,9 +38,9 @@ def module_importance(
     """
     importance = arrays_of(shares, (3, len(budgets)), "shares")
     if not importance or not budgets:
-        raise ValueError("there is no module, or no budget, to draw")
+        raise ValueError("there is no module or no budget to draw; give at least one of each")
     high = min(1.0, 1.05 * max(float(array.max()) for array in importance.values()))
-    axis = Axis(label="share in the variance", low=0, high=high, most=3, grid=True)
+    axis = Axis(label="share of the variance", low=0, high=high, most=3, grid=True)
     panels = (
         Panel(
             x=axis,
@@ -111,7 +112,7 @@ def effects_over_time(
     at = increasing(times, "times")
     bands = {name: arrays_of(options, (3, at.size), "effect") for name, options in effects.items()}
     if not any(bands.values()):
-        raise ValueError("there is no module to draw")
+        raise ValueError("there is no module to draw; give at least one with its options")
     columns = min(columns, len(bands))
     scale = Scale.of([array for options in bands.values() for array in options.values()], "linear")
     own = {_name(module, each): look for module in bands for each, look in looks(list(bands[module])).items()}
@@ -126,7 +127,7 @@ def effects_over_time(
     )
     return Figure(
         title="Effects of options over the budget",
-        alt=f"A panel each for {listed(bands)}, with a line for each option over the budget.",
+        alt=f"One panel each for {listed(bands)}, with a line per option over the budget.",
         caption=captions.effects_over_time(),
         width=width,
         height=height or 2.3 * -(-len(bands) // columns) + 0.2,
@@ -180,7 +181,9 @@ def parallel_coordinates(
     """
     table, scores = floats(values), floats(score)
     if table.shape != (scores.size, len(ticks)) or not table.size:
-        raise ValueError(f"values have shape {table.shape}; there are {scores.size} scores and {len(ticks)} parameters")
+        raise ValueError(
+            f"values have shape {table.shape}; expected {(scores.size, len(ticks))}, scores by parameters, not empty"
+        )
     low, high = float(scores.min()), float(scores.max())
     shades = Shades(SHADES, low, high if high > low else low + 1.0)
     marks: list[Mark] = []
@@ -198,7 +201,7 @@ def parallel_coordinates(
         marks.append(Line(name=f"configuration-{row}", x=across, y=y, color=color, width=0.9, layer=2))
     return Figure(
         title="Configurations",
-        alt=f"Parallel coordinates of {len(order)} configurations over {listed(ticks)}.",
+        alt=f"Parallel coordinates of {plural(len(order), 'configuration')} over {listed(ticks)}.",
         caption=captions.parallel_coordinates(label),
         width=width,
         height=height or 3.4,
@@ -236,7 +239,9 @@ def initial_gains(gains: Mapping[str, ArrayLike], *, width: float = WIDE, height
     """
     curves = {name: np.sort(floats(each)) for name, each in gains.items()}
     if not curves or not all(curve.ndim == 1 and curve.size for curve in curves.values()):
-        raise ValueError("there is no search, or one without configurations")
+        raise ValueError(
+            "there is no search, or a search without configurations; give (n,) gains for each search, n ≥ 1"
+        )
     own = looks(list(curves))
     scale = Scale.of([*curves.values(), np.zeros(1)], "linear")
     lines = (
@@ -252,7 +257,7 @@ def initial_gains(gains: Mapping[str, ArrayLike], *, width: float = WIDE, height
     )
     default = Line(x=np.zeros(2), y=np.array([0.0, 1.0]), color=FAINT, width=0.8, layer=1)
     panel = Panel(
-        x=scale.axis("gain on the default"),
+        x=scale.axis("gain over the default"),
         y=share_axis("share of configurations"),
         marks=(default, *lines),
         key=Key(
@@ -260,8 +265,8 @@ def initial_gains(gains: Mapping[str, ArrayLike], *, width: float = WIDE, height
         ),
     )
     return Figure(
-        title="The configurations that searches start with",
-        alt=f"Line chart of the share of configurations of {listed(curves)} over their gain on the default.",
+        title="Initial configurations of searches",
+        alt=f"Line chart of the share of configurations of {listed(curves)} against their gain over the default.",
         caption=captions.initial_gains(),
         width=width,
         height=height or 2.6,

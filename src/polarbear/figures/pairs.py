@@ -67,7 +67,7 @@ def relations_over_time(
     """
     chosen = choose(algorithms, names)
     if len(chosen) < 2:
-        raise ValueError(f"relations are between two algorithms; only {', '.join(chosen)} is shown")
+        raise ValueError(f"relations need at least two algorithms; only {', '.join(chosen)} is shown")
     pairs = list(combinations(chosen, 2))
     columns = 1 if len(pairs) <= 10 or width < 5 else 2
     rows = -(-len(pairs) // columns)

@@ -72,7 +72,7 @@ class Axis:
             ValueError: If the limits come from the data.
         """
         if self.low is None or self.high is None:
-            raise ValueError(f"axis {self.label!r} has no limits of its own; give it low and high")
+            raise ValueError(f"axis {self.label!r} has no limits of its own; give low and high")
         return self.low, self.high
 
 
@@ -229,7 +229,7 @@ class Drawing:
         """
         for which, scale in (("x", x), ("y", y)):
             if scale is not None and not self.is_switchable(which):
-                raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
+                raise ValueError(f"{which} is {scale!r}, but that axis has only one scale; leave {which} out")
         return replace(
             self, panels=tuple(replace(each, x=_scaled(each.x, x), y=_scaled(each.y, y)) for each in self.panels)
         )

@@ -50,13 +50,11 @@ def partial_order(
     names = [name for layer in layers for name in layer]
     layer_of = {name: index for index, layer in enumerate(layers) for name in layer}
     if len(layer_of) < len(names):
-        raise ValueError(f"a name stands in two layers: {sorted({n for n in names if names.count(n) > 1})}")
+        raise ValueError(f"names are in more than one layer: {sorted({n for n in names if names.count(n) > 1})}")
     looks = looks_for(names, order, "algorithm")
     for better, worse in pairs:
         if better not in layer_of or worse not in layer_of or layer_of[better] >= layer_of[worse]:
-            raise ValueError(
-                f"{better!r} beats {worse!r}: both have to stand in the layers, the first in an earlier one"
-            )
+            raise ValueError(f"{better!r} beats {worse!r}: both must be in the layers, the first in an earlier one")
     every = range(0, len(layers), 1 + len(layers) // (20 if width > 5 else 6))
     ticks, texts = tuple(map(float, every)), tuple(str(layer + 1) for layer in every)
     high = max(len(layers) - 1, 1) - _LEFT

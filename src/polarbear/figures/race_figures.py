@@ -111,8 +111,8 @@ class Plots:
         shares = shares_by_group(self._result, members)
         if not shares:
             raise ValueError(
-                "who is best where takes two algorithms, and instances of two groups of functions or dimensions that "
-                "are known"
+                "who is best where needs at least two algorithms, and instances of at least two known groups of "
+                "functions or dimensions"
             )
         figure = partial(
             heat_map,
@@ -120,8 +120,8 @@ class Plots:
             members,
             list(shares),
             label="% of the instances",
-            numbers="On how many percent of the instances on which all members ran the algorithm of the row is the "
-            "best of them, averaged over the timepoints",
+            numbers="Percentage of the instances run by all members on which the algorithm of the row is the best "
+            "of them, averaged over the timepoints",
             form=lambda share: f"{share:.0f}",
             best="highest",
         )
@@ -139,7 +139,7 @@ class Plots:
         result = self._result
         rounds = key_rounds(result)
         if len(rounds) < 2:
-            raise ValueError(f"ratings round by round take two rounds; the race has completed {len(rounds)}")
+            raise ValueError(f"ratings round by round need at least two rounds; the race has completed {len(rounds)}")
         snapshots = [_snapshot(result, each) for each in rounds]
         return self._drawn(partial(rating_over_rounds, snapshots, axis=result.settings.axis), ax, options)
 

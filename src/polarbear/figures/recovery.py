@@ -18,6 +18,7 @@ from polarbear.figures.ratings import end_names, rating_axis, rating_line, ratin
 from polarbear.figures.scales import row_axis, time_axis
 from polarbear.figures.style import WIDE, Look, Spacing, looks
 from polarbear.inference import Posterior
+from polarbear.quantities import plural
 from polarbear.records import Axis as Unit
 from polarbear.select import Preference
 from polarbear.select.preferences import values_of
@@ -75,7 +76,7 @@ def recovery(
     _check_snapshots(snapshots, truth.times)
     names, look_of = truth.names, looks(truth.names)
     if other := next((snapshot for snapshot in snapshots if snapshot.posterior.names != names), None):
-        raise ValueError(f"snapshot {other.title!r} is of other algorithms than the truth")
+        raise ValueError(f"snapshot {other.title!r} has different algorithms from the truth")
     columns = 2 if width > 5 else 1
     x = time_axis(truth.times, axis, spacing, narrow=True)
     values = Panel(
@@ -90,7 +91,7 @@ def recovery(
     )
     return Figure(
         title="Recovery of a known truth",
-        alt=f"Line charts of the true ratings of {listed(names)} and of posteriors, and true values.",
+        alt=f"True and estimated ratings of {listed(names)} over the budget, and their values.",
         caption=captions.recovery(len(names), level=level),
         width=width,
         height=height or _height(len(snapshots) + 2, columns, len(names)),
@@ -135,7 +136,7 @@ def rating_over_rounds(
     x, named = time_axis(times, axis, spacing, narrow=True), sum(look_of[name].named for name in names)
     return Figure(
         title="Ratings round by round",
-        alt=f"Line charts of the ratings of {listed(names)} over the budget, at {len(snapshots)} moments of a race.",
+        alt=f"Ratings of {listed(names)} over the budget, at {plural(snapshots, 'moment')} of a race.",
         caption=captions.rating_over_rounds(len(names), level=level, eliminated=out, unnamed=len(names) - named),
         width=width,
         height=height or _height(len(snapshots), columns, named),
@@ -154,7 +155,9 @@ def _check_snapshots(snapshots: Sequence[Snapshot], times: ArrayLike) -> None:
         raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
     for snapshot in snapshots:
         if not np.array_equal(snapshot.posterior.times, times):
-            raise ValueError(f"snapshot {snapshot.title!r} is of other timepoints than the truth, or than the last one")
+            raise ValueError(
+                f"snapshot {snapshot.title!r} has different timepoints from the truth or the last snapshot"
+            )
 
 
 def _rating_panels(

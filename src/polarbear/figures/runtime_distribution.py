@@ -52,9 +52,9 @@ class Distribution:
         if at.ndim != 1 or at.shape != share.shape:
             raise ValueError(f"a distribution needs one share per budget; got shapes {at.shape} and {share.shape}")
         if not np.isfinite(at).all() or (np.diff(at) < 0).any():
-            raise ValueError("budgets of a distribution have to be finite and never decrease; leave out missed ones")
+            raise ValueError("budgets of a distribution must be finite and never decrease; leave out missed targets")
         if not ((share >= 0) & (share <= 1 + 1e-9)).all() or (np.diff(share) < 0).any():
-            raise ValueError("shares of a distribution have to lie in 0 to 1 and never decrease")
+            raise ValueError("shares of a distribution must lie between 0 and 1 and never decrease")
         set_fields(self, at=at, share=share)
 
     @property
@@ -233,7 +233,7 @@ def _limits(every: Sequence[Distribution], limits: tuple[float, float] | None, s
     numbers = np.concatenate(at, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:
-        raise ValueError("no budget is given, so the axis has no limits; give `limits`")
+        raise ValueError("no budget is given from which the axis could take its limits; give `limits`")
     first, last = numbers.min(), numbers.max()
     if first == last:
         first, last = (first / 2, last * 2) if spacing == "log" else (first - 0.5, last + 0.5)

@@ -130,7 +130,7 @@ def ert_over_dimension(
         width=width,
         height=height,
         title="Scaling of the expected runtime",
-        alt=f"Expected runtime divided by the dimension of {listed(times)}, over the dimension.",
+        alt=f"Expected runtimes of {listed(times)}, divided by the dimension, over the dimension.",
         caption=captions.ert_over_dimension(len(times), successes=bool(counts), spent=bool(spent)),
     )
 
@@ -153,12 +153,12 @@ def _counts(
     if successes is None:
         return {}
     if runs is None:
-        raise ValueError("successes are given without `runs`, the number of runs that they are out of")
+        raise ValueError("successes are given without `runs`; give the number of runs that they are out of")
     counts = arrays_of({name: successes[name] for name in ert if name in successes}, shape, "successes")
     for name, count in counts.items():
         if ((count < 0) | (count > runs)).any():
             raise ValueError(
-                f"successes of {name!r} have to lie in 0 to {runs}; got {count.min():g} to {count.max():g}"
+                f"successes of {name!r} must lie between 0 and {runs}; got {count.min():g} to {count.max():g}"
             )
     return counts
 

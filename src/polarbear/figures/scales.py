@@ -57,7 +57,7 @@ class Scale:
             spacing = "log" if wide and finite.min() >= 0 else "linear"
         if spacing == "log":
             if (finite < 0).any():
-                raise ValueError(f"{finite.min():g} has no place on a log axis; draw it with linear spacing")
+                raise ValueError(f"{finite.min():g} cannot be drawn on a log axis; use linear spacing")
             return cls._logarithmic(positive, zero=positive.size < finite.size)
         if not finite.size:
             return cls(0.0, 1.0, log=False)
@@ -158,7 +158,7 @@ def time_axis(times: FloatArray, unit: str, spacing: Spacing | None, *, narrow: 
     """
     first, last, label = float(times[0]), float(times[-1]), f"budget ({unit})"
     if spacing == "log" and first <= 0:
-        raise ValueError(f"budget {first:g} has no place on a log axis; draw it with linear spacing")
+        raise ValueError(f"budget {first:g} cannot be drawn on a log axis; use linear spacing")
     if first == last:
         margin = 0.5 * max(first, 1e-9)
         return Axis(label=label, low=first - margin, high=last + margin, ticks=(first,), counts=True)
@@ -185,7 +185,7 @@ def arrays_of(arrays: Mapping[str, ArrayLike], shape: tuple[int, ...], what: str
     converted = {name: floats(array) for name, array in arrays.items()}
     for name, array in converted.items():
         if array.shape != shape:
-            raise ValueError(f"{what} of {name!r} has shape {array.shape}; expected {shape}")
+            raise ValueError(f"{what} of {name!r}: shape is {array.shape}; expected {shape}")
     return converted
 
 
@@ -197,7 +197,7 @@ def increasing(numbers: ArrayLike, what: str) -> FloatArray:
     """
     at = floats(numbers)
     if at.ndim != 1 or not at.size or not np.isfinite(at).all() or (np.diff(at) <= 0).any():
-        raise ValueError(f"{what} have to be finite and strictly increasing, at least one; got shape {at.shape}: {at}")
+        raise ValueError(f"{what} must be one or more finite, strictly increasing numbers; got shape {at.shape}: {at}")
     return at
 
 
@@ -206,5 +206,6 @@ def choose(algorithms: Sequence[str] | None, names: Sequence[str]) -> tuple[str,
     chosen = tuple(names if algorithms is None else algorithms)
     unknown = [name for name in chosen if name not in names]
     if unknown or not chosen:
-        raise ValueError(f"algorithms {unknown or '[]'} are not among the posterior's {', '.join(names)}")
+        wrong = f"{unknown} are unknown" if unknown else "is empty"
+        raise ValueError(f"algorithms {wrong}; choose from {', '.join(names)}")
     return chosen

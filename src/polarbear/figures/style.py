@@ -94,7 +94,7 @@ def looks_for(names: Collection[str], order: Sequence[str] | None, what: str) ->
     everyone = tuple(order or names)
     unknown = [name for name in names if name not in everyone]
     if unknown:
-        raise ValueError(f"{unknown} are not in the order {list(everyone)}; name every algorithm there")
+        raise ValueError(f"order is {list(everyone)}; it must name every algorithm, but lacks {unknown}")
     return looks(everyone)
 
 
@@ -115,7 +115,7 @@ def color_of(text: str) -> str:
         ValueError: If it is not.
     """
     if not _COLOR.fullmatch(text):
-        raise ValueError(f"{text!r} is no colour; it is '#' and six hexadecimal digits, such as '#0072B2'")
+        raise ValueError(f"{text!r} is not a colour; it must be '#' and six hexadecimal digits, such as '#0072B2'")
     return text
 
 

@@ -76,7 +76,7 @@ def value_distributions(
         width=width,
         height=height,
         title="Distributions of values",
-        alt=f"Line chart of the share of runs of {listed(distributions)} with a value as good or better.",
+        alt=f"Line chart of the share of runs of {listed(distributions)} with a value at least as good.",
         caption=captions.value_distributions(len(distributions), budget),
     )
 
@@ -139,10 +139,10 @@ def _hill(name: str, at: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, Flo
     """Positions and heights as floats."""
     x, y = floats(at), floats(heights)
     if x.ndim != 1 or y.ndim != 1 or x.size - y.size not in (0, 1):
-        raise ValueError(f"{name!r} has places of shape {x.shape} and heights of shape {y.shape}; expected as many, or "
-                         "one more edge than bars")  # fmt: skip
+        raise ValueError(f"{name!r} has positions of shape {x.shape} and heights of shape {y.shape}; give arrays of "
+                         "equal length, or one more edge than bars")  # fmt: skip
     if (np.diff(x) <= 0).any() or (y < 0).any():
-        raise ValueError(f"places of {name!r} have to increase, and heights must not be negative")
+        raise ValueError(f"positions of {name!r} must increase, and heights must not be negative")
     return x, y
 
 

@@ -29,6 +29,7 @@ from polarbear.figures.panels import MARGIN, Bar, Drawing, Entry, Key, Panel
 from polarbear.figures.render.matplotlib_axes import BRIEF, COUNTS, apply, figure_of, lay_out, thin_out
 from polarbear.figures.render.matplotlib_marks import draw_end_labels, draw_mark, draw_point_labels, norm_of
 from polarbear.figures.style import BODY, INK, MUTED, SMALL, SURFACE, literal
+from polarbear.quantities import plural
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -145,11 +146,11 @@ def draw_on(drawing: Drawing, axes: Axes | Sequence[Axes]) -> None:
     """Draw a figure on the user's axes, one for each panel, with the figure's key above the first."""
     given: list[Any] = list(np.ravel(np.asarray(axes, dtype=object)))
     if wrong := [each for each in given if not isinstance(each, Axes)]:
-        raise TypeError(f"ax is a {type(wrong[0]).__name__}; give axes of Matplotlib, such as those of plt.subplots()")
+        raise TypeError(f"ax is a {type(wrong[0]).__name__}; give Matplotlib axes, such as those from plt.subplots()")
     if len(given) != len(drawing.panels):
         raise ValueError(
-            f"ax holds {len(given)} axes, but the figure has {len(drawing.panels)} panels; give a list of as many, "
-            f"such as plt.subplots({len(drawing.panels)})[1]"
+            f"ax holds {len(given)} axes, but the figure has {plural(drawing.panels, 'panel')}; give a list of as "
+            f"many, such as plt.subplots({len(drawing.panels)})[1]"
         )
     _panels(given, drawing)
     if drawing.key and drawing.key.place.startswith("inside"):

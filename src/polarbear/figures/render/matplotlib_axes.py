@@ -32,7 +32,7 @@ def figure_of(ax: Axes) -> Figure:
     """The figure that contains the axes."""
     figure = ax.get_figure(root=True)
     if figure is None:
-        raise ValueError("the axes stand in no figure")
+        raise ValueError("the axes do not belong to a figure")
     return figure
 
 

@@ -52,7 +52,7 @@ def draw_mark(mark: Mark, ax: Axes, drawing: Drawing) -> None:  # noqa: ARG001
         TypeError: If the kind of mark is unknown.
     """
     raise TypeError(
-        f"mark {mark.name!r} is a {type(mark).__name__}; figures are made of those in polarbear.figures.marks"
+        f"mark {mark.name!r} is a {type(mark).__name__}; figures consist of the marks in polarbear.figures.marks"
     )
 
 
