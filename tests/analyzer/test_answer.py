@@ -127,7 +127,7 @@ class TestUndecided:
         hopeless = replace(found, undecided=(OpenPair("A", "B", 50.0, 50.0, np.inf, np.inf),))
         (pair,) = answer(hopeless).undecided
         assert pair.sentence == (
-            "A – B is undecided at 50 evaluations; no number of instances that would decide it is in sight."
+            "A – B is undecided at 50 evaluations; how many more instances it would take cannot be forecast."
         )
         assert pair.more_instances is None
 
@@ -141,9 +141,9 @@ def test_many_open_pairs_are_counted_not_listed():
 
 def test_before_the_first_round_nothing_is_claimed():
     said = answer(result(posterior(np.zeros((7, 2))), rounds=()))
-    assert said.headline == "Nothing is known yet of A and B: no round is complete."
+    assert said.headline == "Nothing is known yet about A and B: no round is complete."
     assert said.members == said.undecided == said.eliminated == ()
-    assert said.effort == "Nothing was spent yet."
+    assert said.effort == "Nothing has been spent yet."
 
 
 class TestWithdrawn:
@@ -155,7 +155,7 @@ class TestWithdrawn:
         assert said.as_dict()["withdrawn"] == {"C": "on request", "D": "nothing came back"}
         on_request, set_aside = said.cautions
         assert on_request == "C was withdrawn: the Pareto set is that of the others."
-        assert set_aside.startswith("D was set aside, and nothing is said of them")
+        assert set_aside.startswith("D was set aside and not assessed: none of the runs")
         assert said.headline.startswith("Both algorithms not withdrawn form the anytime Pareto set: A and B.")
         assert answer(result(posterior(np.zeros((7, 2))))).withdrawn == {}
 
@@ -176,7 +176,7 @@ class TestWithdrawn:
         said = answer(result(posterior(np.tile([3.0, 0.0], (7, 1))), withdrawn="A"))
         assert said.finished
         assert said.headline == "B is the only algorithm not withdrawn."
-        assert [member.sentence for member in said.members] == ["there is no other left to compare it with."]
+        assert [member.sentence for member in said.members] == ["no other algorithm is left to compare with."]
 
     def test_before_the_first_run_nothing_is_claimed(self):
         belief = posterior(np.zeros((7, 3)))
@@ -185,14 +185,17 @@ class TestWithdrawn:
         found = replace(found, evaluations_to_the_end=0.0)
         said = answer(found)
         assert found.saved == 0.0
-        assert said.headline == "Nothing is known yet of A and B: no round is complete."
-        assert said.effort == "Nothing was spent yet."
+        assert said.headline == "Nothing is known yet about A and B: no round is complete."
+        assert said.effort == "Nothing has been spent yet."
         assert said.members == said.undecided == said.recommendations == ()
         assert said.saved is None
         assert said.withdrawn == {"C": "on request"}
-        assert "\nMind:\n  C was withdrawn: the Pareto set is that of the others.\n" in said.text
+        assert "\nCautions:\n  C was withdrawn: the Pareto set is that of the others.\n" in said.text
         alone = replace(found, pareto_set=("A",), withdrawn=("C", "B"), finished=True)
-        assert answer(alone).headline == "Nothing is known of A, the only algorithm not withdrawn: nothing was run."
+        assert (
+            answer(alone).headline
+            == "Nothing is known about A, the only algorithm not withdrawn: nothing has been run."
+        )
 
     def test_an_elimination_is_not_right_because_of_them(self):
         belief = posterior(np.tile([3.0, 0.1, 0.0], (7, 1)), joint=True, spread=0.1)
@@ -249,8 +252,8 @@ def test_effort_is_compared_with_running_everything_to_the_end():
     found = result(posterior(np.zeros((7, 2))))
     assert answer(found).effort == (
         "Spent: 3,000 evaluations in 16 runs on 8 instances. Running both algorithms to 1,000 evaluations on the same "
-        "instances would have taken 16,000: 81% saved. A fixed plan of equal certainty, had one known how many "
-        "instances that takes, would have run them on about 4 of these 8 instances (rough estimate): 62% saved."
+        "instances would have taken 16,000: 81% saved. A fixed plan of equal certainty, had it been known how "
+        "many instances that takes, would have used about 4 of these 8 instances (rough estimate): 62% saved."
     )  # a spread of 0.14 may grow to 0.2, at which 95% lie within log(0.6 / 0.4) = 0.4: half the instances do
     assert answer(found).saved == pytest.approx(1 - 3 / 16)
     assert answer(found).saved_against_plan == pytest.approx(1 - 3 / 8)
@@ -267,7 +270,7 @@ def test_failures_and_doubtful_draws_are_cautioned_about():
     doubted = replace(belief, diagnostics=replace(belief.diagnostics, k_hat=k_hat))
     failed, doubtful = answer(result(doubted, rounds=rounds)).cautions
     assert failed.startswith("1 of 16 runs failed, timed out or was killed.")
-    assert doubtful == "The posterior is not to be relied on from 50 to 100 evaluations: use more draws."
+    assert doubtful == "The posterior is unreliable from 50 to 100 evaluations: use more draws."
     assert answer(result(belief)).cautions == ()
 
 
@@ -353,5 +356,5 @@ def test_algorithms_that_beat_each_other_in_a_circle_are_named():
     belief = fit(choice_counts(values), times=TIMES, names=["A", "B", "C"], rng=np.random.default_rng(0))
     (caution,) = answer(result(belief)).cautions
     assert caution == (
-        "A beats B, B beats C and C beats A, each on most instances, from 10 to 200 evaluations: no ratings say that."
+        "A beats B, B beats C and C beats A, each on most instances, from 10 to 200 evaluations: no ratings fit this."
     )

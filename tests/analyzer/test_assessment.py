@@ -295,7 +295,7 @@ def test_the_headline_compares_those_that_ran_on_every_function():
 
 def test_runs_cut_short_early_are_pointed_out():
     runs = [short(name, "x-f1-i1-d2", [5.0], spent=spent, optimum=0.0) for name, spent in (("A", 10), ("B", 1000))]
-    assert "1 of 2 runs were cut short" in cautions(Assessment(subject_of(runs)))[0]
+    assert "1 of 2 runs ended before half" in cautions(Assessment(subject_of(runs)))[0]
     assert not cautions(Assessment(subject_of([replace(one, key=replace(one.key, algorithm="A")) for one in runs[1:]])))
 
 

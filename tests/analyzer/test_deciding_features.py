@@ -62,9 +62,9 @@ def test_a_table_is_read_by_name_and_its_rows_of_an_instance_are_averaged(result
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (TABLE.drop("instance"), "has no column instance; it has slope, luck"),
-        (TABLE.head(79), "the table of features lacks toy-f79-i1-d2"),
-        (TABLE.with_columns(kind=pl.lit("a")), "column 'kind' of the table of features has no numbers"),
+        (TABLE.drop("instance"), "has no column 'instance'; it has slope, luck"),
+        (TABLE.head(79), "the table of features has no row for toy-f79-i1-d2"),
+        (TABLE.with_columns(kind=pl.lit("a")), "column 'kind' of the table of features is not numeric"),
         ({"slope": [1.0, 2.0]}, "feature 'slope' has shape"),
     ],
 )
@@ -85,4 +85,4 @@ def test_the_command_tells_them_of_runs_and_a_table_of_landscapes(tmp_path):
     assert len(told["times"]) == len(told["deciding features"]["nbc.nb_fitness.cor"]["share"])
     assert "nbc.nb_fitness.cor" in polarbear(*command, cwd=tmp_path)[0]
     (tmp_path / "wrong.csv").write_text("slope\n1\n")
-    assert "has no column instance" in polarbear(*command[:-1], "wrong.csv", code=2, cwd=tmp_path)[1]
+    assert "has no column 'instance'" in polarbear(*command[:-1], "wrong.csv", code=2, cwd=tmp_path)[1]

@@ -52,8 +52,8 @@ def test_they_are_said_in_one_caution_with_how_they_are_counted():
     assert first == (
         "Runs failed, timed out or were killed: of slow 4 of 24 (most often failed: ValueError: <b>no 0</b>) and fast "
         "2 of 24 (killed: its worker was killed by SIGKILL). 2 of these 6 were killed or timed out before anything was "
-        "recorded: nothing is known of them, and they are left out, which favours an algorithm that is lost on hard "
-        f"instances. The others count {COUNTED}"
+        "recorded, and were left out, which favours algorithms that do not survive hard instances. "
+        f"The others count {COUNTED}"
     )
     (known,) = failures_in_words(failed_runs(subject_of(broken(vanished=0))))
     assert known.endswith(f": of slow 4 of 24 (most often failed: ValueError: <b>no 0</b>). They count {COUNTED}")

@@ -298,7 +298,7 @@ def test_a_race_whose_only_rounds_withdraw_has_a_report():
     race.withdraw("C")
     page = Page(render(race.result()))
     text = "".join(page.texts)
-    assert "Nothing is known yet of A and B" in text
+    assert "Nothing is known yet about A and B" in text
     assert "C was withdrawn" in text
     assert not page.all("img")
 
@@ -429,7 +429,7 @@ def test_a_failed_check_of_the_model_stands_in_the_box_at_the_top(monkeypatch, f
     monkeypatch.setattr("polarbear.analyzer.page.checks", lambda *_, **__: (failed, replace(failed, passed=True)))
     page = render(found)
     box = page[page.index('class="caution"') : page.index("<nav")]
-    assert box.count("Not as the model assumes: first places: A is first too often.") == 1
+    assert box.count("Failed model check: first places: A is first too often.") == 1
 
 
 def test_who_wins_where_is_told_by_dimension_and_group_of_functions(eighteen, page_of_eighteen):

@@ -102,7 +102,7 @@ def test_the_command_runs_a_plan_and_judges_it(tmp_path):
     assert "random search: No evidence of structural bias" in told
     assert told.endswith("page: f0.bias/index.html\n")
     page = (tmp_path / "f0.bias" / "index.html").read_text()
-    assert "<h1>1 of 2 optimizers are structurally biased</h1>" in page
+    assert "<h1>1 of 2 optimizers is structurally biased</h1>" in page
     assert page.count("<figure>") == 2
     some = ("bias", "f0.study", "--samples", FEW, "--page", "other", "--json")
     verdicts = json.loads(polarbear(*some, cwd=tmp_path)[0])

@@ -181,7 +181,7 @@ def test_a_control_changes_the_address_and_what_is_shown(page, site):
 
 def test_what_is_wrong_in_an_address_or_a_control_is_said_in_place(page, site):
     go(page, site, "/race/what-if?study=race&alpha=7")
-    assert "α is '7'; it is a number from 0.5 to 1" in page.locator("#message").inner_text()
+    assert "α is '7'; it must be a number from 0.5 to 1" in page.locator("#message").inner_text()
     page.get_by_label("α").fill("0.95")
     page.get_by_label("α").press("Enter")
     page.get_by_text("With α = 0.95").wait_for()
@@ -212,7 +212,7 @@ def test_legends_and_the_copy_button_are_used_by_the_keyboard(page, site):
         page.keyboard.press("Enter")
         page.wait_for_function(f"{visible} {'<' if fewer else '=='} {before}")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("summary", has_text="Python that makes this").click()
+    page.locator("summary", has_text="Python code for this").click()
     page.locator(".copy").focus()
     page.keyboard.press("Enter")
     page.wait_for_timeout(200)
@@ -272,7 +272,7 @@ def test_settings_are_changed_saved_and_loaded(page, site, tmp_path):
     page.wait_for_selector("a[href*='/settings.json'][href*='colors=']")  # the page is drawn anew
     page.get_by_label("digits in tables").fill("99")
     page.get_by_label("digits in tables").press("Enter")
-    page.get_by_text("digits is 99; it is a whole number from 1 to 17").wait_for()
+    page.get_by_text("digits is 99; it must be a whole number from 1 to 17").wait_for()
     with page.expect_download() as saved:
         page.get_by_role("link", name="settings.json").click()
     file = tmp_path / "settings.json"

@@ -23,7 +23,7 @@ def test_choices_are_what_is_known(sources):
     assert known["algorithm"] == ["all", "fast", "slow"]
     assert known["dimension"] == ["all", "2", "5"]
     assert known["budget"][:3] == ["10", "20", "50"]
-    with pytest.raises(ValueError, match="algorithm is 'medium'; it is one of all, fast, slow"):
+    with pytest.raises(ValueError, match="algorithm is 'medium'; it must be one of all, fast, slow"):
         View("known-values", "known", {"algorithm": "medium"}).show(sources)
 
 

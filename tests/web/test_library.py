@@ -71,7 +71,7 @@ def test_counts_the_runs_that_are_looked_for_alone(library):
 @pytest.mark.parametrize(
     ("params", "complaint"),
     [
-        ({"source": "memory"}, "source is 'memory'; it is one of all, race, table"),
+        ({"source": "memory"}, "source is 'memory'; it must be one of all, race, table"),
         ({"dimensions": "many"}, "dimensions 'many': give numbers"),
     ],
 )

@@ -46,7 +46,7 @@ class TestManyFunctions:
         ):
             rows = data(sources, "average-runtime", statistic=statistic, **where).rows
             assert [row[2] for row in rows if row[:2] == ("fast", 1.0)] == [pytest.approx(expected)]
-        with pytest.raises(ValueError, match="budget is '0'; give a number of evaluations, from 1"):
+        with pytest.raises(ValueError, match="budget is '0'; give a number of evaluations, at least 1"):
             data(sources, "average-runtime", budget="0")
 
     def test_tables_are_computed_once_for_all_references(self, sources, monkeypatch):
@@ -68,7 +68,7 @@ class TestManyFunctions:
     def test_one_function_over_dimensions(self, sources):
         rows = data(sources, "runtimes-over-dimensions", function="bbob f2", target="1").rows
         assert rows == (("fast", FAST[0] / 2, FAST[1] / 5), ("slow", SLOW[0] / 2, SLOW[1] / 5))
-        with pytest.raises(ValueError, match="target '1 2': give one number"):
+        with pytest.raises(ValueError, match="target is '1 2'; give one number"):
             data(sources, "runtimes-over-dimensions", target="1 2")
 
     @pytest.mark.parametrize("chart", ["lines", "ranks"])
@@ -254,7 +254,7 @@ def test_parameters_of_runs(tmp_path):
         ValueError, match=r"temperature has no geometric mean on bbob f1 in 5-D at any of these budgets"
     ):
         View("average-parameter", "logged", given | {"logged": "temperature"}).show(open_)
-    for wrong, said in ({"second": "speed"}, "no 'speed'"), ({"window": "2"}, "only if it is odd"):
+    for wrong, said in ({"second": "speed"}, "no 'speed'"), ({"window": "2"}, "must be odd"):
         with pytest.raises(ValueError, match=said):
             View("parameter-correlation", "logged", wrong).data(open_)
     positions = View("final-positions", "logged", {"problem": "bbob f1 in 5-D"}).data(open_)

@@ -38,7 +38,7 @@ def test_what_is_open_says_why(sources):
     why = shown.data.rows[open_.index(("A", "B"))][-1]
     assert "not resolved: P(" in why
     assert "< α = 0.95" in why
-    assert "more instance" in shown.text or "not foreseeable" in shown.text
+    assert "more instance" in shown.text or "cannot be forecast" in shown.text
 
 
 def test_a_pointer_finds_the_reason_at_every_timepoint(sources):
@@ -81,7 +81,7 @@ def test_weights_can_be_copied_and_typed_in(sources):
         ({"shape": "weights by hand", "weights": "1 2"}, "give 3 weights, one for each timepoint: 10, 30, 100"),
         ({"shape": "range", "middle": "0.5", "upper": "0.5"}, "is empty; move its end"),
         ({"shape": "ranges"}, "preference is 'ranges'"),
-        ({"middle": "2"}, "it is a number from 0 to 1"),
+        ({"middle": "2"}, "it must be a number from 0 to 1"),
     ],
 )
 def test_what_is_wrong_with_a_preference_is_said(sources, params, complaint):

@@ -48,9 +48,9 @@ class TestFiles:
             ("/file/eaf/attainment.exe?study=runs", "there is no format 'exe'"),
             ("/file/eaf/attainment.csv?study=../../etc/passwd", "is open"),
             ("/file/eaf/attainment.csv?study=%2Fetc%2Fpasswd", "is open"),
-            ("/file/overview/loaded.png?study=runs", "has no figure; its data are csv, json, tex, md"),
+            ("/file/overview/loaded.png?study=runs", "has no figure; available formats: csv, json, tex, md"),
             ("/file/eaf/nothing.csv?study=runs", "there is no view 'nothing'"),
-            ("/file/eaf/attainment.svg?study=runs&x=cubic", "x is 'cubic'; it is one of log, linear"),
+            ("/file/eaf/attainment.svg?study=runs&x=cubic", "x is 'cubic'; it must be one of log, linear"),
         ],
     )
     def test_that_there_are_not_are_said(self, server, path, complaint):
@@ -193,7 +193,7 @@ class TestAddress:
         ("path", "search", "complaint"),
         [
             ("/nowhere", "", "there is no page 'nowhere'"),
-            ("/eaf", "?x=cubic", "x is 'cubic'; it is one of log, linear"),
+            ("/eaf", "?x=cubic", "x is 'cubic'; it must be one of log, linear"),
         ],
     )
     def test_that_is_wrong_is_answered(self, path, search, complaint):

@@ -53,8 +53,8 @@ def test_stand_in_the_address_of_a_view(sources):
 @pytest.mark.parametrize(
     ("query", "complaint"),
     [
-        ({"colors": '{"A": "red"}'}, "the colour of A is 'red'; it is '#' and six"),
-        ({"colors": '{"A": ["#000000", "star"]}'}, "the marker of A is 'star'; it is one of none, circle"),
+        ({"colors": '{"A": "red"}'}, "the colour of A is 'red'; it must be '#' and six"),
+        ({"colors": '{"A": ["#000000", "star"]}'}, "the marker of A is 'star'; it must be one of none, circle"),
         ({"colors": "A=#000000"}, "give a colour for each algorithm"),
         ({"colors": '{"A": []}'}, "the colour of A"),
         ({"colors": '{"A": [["#000000"]]}'}, "the colour of A"),
@@ -62,11 +62,11 @@ def test_stand_in_the_address_of_a_view(sources):
         ({"quantiles": "0.5,2"}, "levels between 0 and 1"),
         ({"quantiles": "0.5,x"}, "levels between 0 and 1"),
         ({"quantiles": "nan"}, "levels between 0 and 1"),
-        ({"digits": "0"}, "digits is 0; it is a whole number from 1 to 17"),
+        ({"digits": "0"}, "digits is 0; it must be a whole number from 1 to 17"),
         ({"digits": "6.5"}, "digits is 6.5"),
-        ({"preset": "poster"}, "preset is 'poster'; it is one of as drawn, one column"),
+        ({"preset": "poster"}, "preset is 'poster'; it must be one of as drawn, one column"),
         ({"paper": "#FFF"}, "'#FFF' is not a colour; it must be '#' and six"),
-        ({"paper": "#FFFFFF,#EEEEEE,#EEEEEE"}, "give a colour, or two: of figures and of their panels"),
+        ({"paper": "#FFFFFF,#EEEEEE,#EEEEEE"}, "give one colour, or two: for figures and for their panels"),
         ({"paper": "#777777"}, "choose a lighter colour"),
         ({"line_width": "thick"}, "line_width is 'thick'; give a number"),
         ({"line_width": "99"}, "line_width is 99.0; it must be a number of points from 0.2 to 10"),
@@ -77,11 +77,14 @@ def test_stand_in_the_address_of_a_view(sources):
         ({"margins": "2,2"}, "two numbers of inches from 0 to 1"),
         ({"function_names": "sphere"}, "give a name for each function"),
         ({"function_names": '{"bbob f1": 3}'}, "give a name for each function"),
-        ({"function_names": '{"bbob f1": "f2"}'}, "the name of bbob f1 is 'f2', as functions are numbered"),
+        (
+            {"function_names": '{"bbob f1": "f2"}'},
+            "the name of bbob f1 is 'f2', which is reserved for function numbers",
+        ),
         ({"function_names": '{"bbob f1": "A", "bbob f2": "A"}'}, "bbob f1 and bbob f2 have the same name 'A'"),
         ({"identity": ","}, "give attributes of runs"),
-        ({"only": "A"}, "a choice is 'A'; give names"),
-        ({"beside": "[3]"}, "a choice is [3]; give names"),
+        ({"only": "A"}, "the selection is 'A'; give names"),
+        ({"beside": "[3]"}, "the selection is [3]; give names"),
     ],
 )
 def test_that_are_wrong_are_said(query, complaint):
@@ -92,7 +95,7 @@ def test_that_are_wrong_are_said(query, complaint):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "the file is no JSON"),
+        ("{", "the file is not JSON"),
         ('{"colour": {}}', "there is no setting 'colour'; did you mean 'colors'"),
         ("algorithm,color\nA,red\n", "line 2: the colour of A is"),
         ("A\n", "line 1 has 1 cells; give an algorithm, its colour and its marker"),
@@ -209,7 +212,7 @@ class TestIdentity:
         assert [run.trajectory for run in named] == [run.trajectory for run in made]
 
     def test_that_makes_two_runs_one_is_refused(self):
-        with pytest.raises(ValueError, match="would be one algorithm's; add 'algorithm'"):
+        with pytest.raises(ValueError, match="would belong to one algorithm; add 'algorithm'"):
             identified(runs(), ["dimension"])
 
     def test_of_what_runs_have_not_is_refused(self, sources):

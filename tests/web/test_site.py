@@ -45,7 +45,7 @@ def test_pages_are_whole(folder, sources, tmp_path):
 
 def test_no_more_choices_are_shown_than_wanted(folder, tmp_path):
     index = write_site(folder / "runs.study", tmp_path / "site", pages=("overview",), most=1)
-    assert "The first 1 of 3; the others: polarbear serve" in checked(index.parent)["overview/by-algorithm.html"]
+    assert "The first 1 of 3; see the others in polarbear serve" in checked(index.parent)["overview/by-algorithm.html"]
 
 
 def test_what_cannot_be_read_is_said(tmp_path):

@@ -26,11 +26,11 @@ CANNOT_BE_SHOWN = {
     "parameters": "logged no parameters",
     "parameters-of-runs": "logged no parameters",
     "parameter-correlation": "logged no parameters",
-    "final-positions": "keep no points",
+    "final-positions": "have no final points",
     "noise-assumptions": "the runs logged none of clip_rate",
     "ratings-by-round": "need at least two rounds; the race has completed 1",
     "best-where": "needs at least two algorithms",
-    "pairs": "alone; there are no pairs",
+    "pairs": "is the only member of the Pareto set; there are no pairs",
     "value-density": "all runs of each algorithm have the same best precision so far at",
 }
 """Views that say why they show nothing of these studies."""
@@ -93,7 +93,7 @@ def test_assumptions_of_noisy_runs_are_told(tmp_path):
         kept.append(replace(noisy, parameters=Parameters([1, 2], values)))
         kept.extend(runs()[1:])
     shown = View("noise-assumptions", "noisy").show(Sources([tmp_path / "noisy.study"]))
-    assert shown.text == "1 of 1 runs violated one or more."
+    assert shown.text == "1 of 1 runs violated at least one assumption."
     ((*_, said),) = shown.data.rows
     assert said.endswith("(clip_rate 0.2, above 0.05)")
 
@@ -141,7 +141,7 @@ def test_two_views_of_one_name_are_refused():
 
 def test_runs_that_are_left_out_are_counted(sources):
     where = {"problem": "bbob f1 in 5-D", "target": "1e-7"}
-    assert "6 of 6 of slow" in View("runtime-histogram", "runs", where).show(sources).text
+    assert "slow (6 of 6)" in View("runtime-histogram", "runs", where).show(sources).text
 
 
 def test_no_targets_are_the_usual_ones(sources):
@@ -166,25 +166,28 @@ class TestAddresses:
             ("/eaf/attainmet", "there is no view 'attainmet'; did you mean 'attainment'"),
             ("/eaf/attainment?study=runs&algoritm=fast", "no parameter 'algoritm'; did you mean 'algorithm'"),
             ("/eaf/attainment?study=rnus", "no study 'rnus' is open; did you mean 'runs'"),
-            ("/eaf/attainment?study=runs&algorithm=medium", "algorithm is 'medium'; it is one of fast, slow"),
+            ("/eaf/attainment?study=runs&algorithm=medium", "algorithm is 'medium'; it must be one of fast, slow"),
             ("/eaf/attainment?study=../../etc", "no study '../../etc' is open"),
-            ("/race/what-if?study=race&alpha=2", "α is '2'; it is a number from 0.5 to 1"),
-            ("/race/what-if?study=race&alpha=nan", "α is 'nan'; it is a number"),
-            ("/race/ratings?study=runs", "runs is no race; open the study of one, or make one"),
-            ("/select/deploy?study=race&size=1.5", "portfolio size is '1.5'; it is a whole number from 1 to 32"),
+            ("/race/what-if?study=race&alpha=2", "α is '2'; it must be a number from 0.5 to 1"),
+            ("/race/what-if?study=race&alpha=nan", "α is 'nan'; it must be a number"),
+            ("/race/ratings?study=runs", "runs is not a race; open the study of one, or make one"),
+            ("/select/deploy?study=race&size=1.5", "portfolio size is '1.5'; it must be a whole number from 1 to 32"),
             ("/select/deploy?study=race&budget=much", "much"),
             ("/fixed-budget/value-ecdf?study=runs&budget=much", "budget 'much': give numbers"),
-            ("/fixed-budget/value-ecdf?study=runs&budget=0.5", "budget is '0.5'; give a number of evaluations, from 1"),
+            (
+                "/fixed-budget/value-ecdf?study=runs&budget=0.5",
+                "budget is '0.5'; give a number of evaluations, at least 1",
+            ),
             ("/eaf/difference?study=runs&against=fast", "fast is compared with itself"),
             ("/fixed-target/own-targets?study=runs&targets=1,a", "targets '1,a': give numbers, such as"),
-            ("/fixed-target/runtime-histogram?study=runs&target=1 2", "target '1 2' is several; give one"),
+            ("/fixed-target/runtime-histogram?study=runs&target=1 2", "target is '1 2'; give a single number"),
             (
                 "/fixed-target/runtime-histogram?study=runs&target=1e-9",
                 "no run on bbob f1 .* at target precision 1e-09",
             ),
             ("/fixed-target/fixed-probability?study=runs&probability=0", "probability of success is '0'"),
             ("/coco/over-functions?study=runs&chart=radar", "at least 3 columns; there are 2"),
-            ("/comparisons/wins?study=runs&compared=rank", "compared is 'rank'; it is one of area over the curve"),
+            ("/comparisons/wins?study=runs&compared=rank", "compared is 'rank'; it must be one of area over the curve"),
         ],
     )
     def test_that_are_wrong_are_answered_with_what_is_right(self, address, complaint, sources):

@@ -42,7 +42,7 @@ def test_is_done_and_says_how_far_it_is():
     assert job.wait(SOON)
     assert job.result == 7
     work.forget(job)
-    with pytest.raises(ValueError, match="not known any more"):
+    with pytest.raises(ValueError, match="this computation no longer exists"):
         work.find(job.id)
 
 
@@ -100,7 +100,7 @@ def test_faults_are_said_and_logged(caplog):
 
     job = Work().begin(task)
     assert job.wait(SOON)
-    with pytest.raises(RuntimeError, match=r"a fault of polarbear, please report it \(ZeroDivisionError: by nothing\)"):
+    with pytest.raises(RuntimeError, match=r"a bug in polarbear, please report it \(ZeroDivisionError: by nothing\)"):
         _ = job.result
     assert "by nothing" in caplog.text
 
@@ -108,7 +108,7 @@ def test_faults_are_said_and_logged(caplog):
 def test_too_much_of_it_is_refused():
     work = Work()
     jobs = [work.begin(forever) for _ in range(MOST)]
-    with pytest.raises(ValueError, match=f"{MOST} longer computations are under way"):
+    with pytest.raises(ValueError, match=f"{MOST} longer computations are running"):
         work.begin(forever)
     for job in jobs:
         job.cancel()
@@ -141,7 +141,7 @@ class TestPages:
         monkeypatch.setattr(module, "main", lambda *_: 1 / 0)
         status, text = asked(None).show("/overview/loaded")
         assert status == 200
-        assert "a fault of polarbear" in text
+        assert "a bug in polarbear" in text
         assert "division by zero" in caplog.text
         assert "Traceback" not in text
 

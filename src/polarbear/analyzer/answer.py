@@ -20,8 +20,8 @@ from polarbear.records import Axis, FloatArray
 from polarbear.select import Choice, best
 
 PREFERENCES = {
-    "uniform": "every budget from {first} to {last} matters alike",
-    "log-uniform": "every order of magnitude from {first} to {last} matters alike",
+    "uniform": "every budget from {first} to {last} matters equally",
+    "log-uniform": "every order of magnitude from {first} to {last} matters equally",
     "final": "only the budget {last} matters",
 }
 """Named preferences over budgets, and what each of them means."""
@@ -180,7 +180,7 @@ class Answer:
         for title, sentences in (
             ("Eliminated", [elimination.sentence for elimination in self.eliminated] + in_all),
             ("Undecided", self._open_pairs()),
-            ("Mind", self.cautions),
+            ("Cautions", self.cautions),
         ):
             if sentences:
                 lines += ["", f"{title}:", *[f"  {sentence}" for sentence in sentences]]
@@ -250,9 +250,9 @@ def _headline(result: RaceResult) -> str:
     names, members = result.posterior.names, result.pareto_set
     total, remaining = len(result.names) - len(result.withdrawn), _left(result)
     if not result.begun and total == 1:
-        return f"Nothing is known of {members[0]}, the only algorithm{remaining}: nothing was run."
+        return f"Nothing is known about {members[0]}, the only algorithm{remaining}: nothing has been run."
     if not result.begun:
-        return f"Nothing is known yet of {listed(members)}: no round is complete."
+        return f"Nothing is known yet about {listed(members)}: no round is complete."
     share = f"{len(members)} of {total}"
     if len(members) == total:
         share = "Both" if total == 2 else f"All {total}"
@@ -285,7 +285,7 @@ def _members(result: RaceResult) -> tuple[Member, ...]:
     members, posterior = result.pareto_set, result.posterior
     rivals = members if len(members) > 1 else _not_withdrawn(result)
     if len(rivals) == 1:
-        return (Member(rivals[0], 1.0, 1.0, float(posterior.times[0]), "there is no other left to compare it with."),)
+        return (Member(rivals[0], 1.0, 1.0, float(posterior.times[0]), "no other algorithm is left to compare with."),)
     first = posterior.first(rivals)
     often, best_at = first.mean(axis=0), (first == first.max(axis=2, keepdims=True)).mean(axis=0)
     leader = best_at.argmax(axis=1)
@@ -380,7 +380,7 @@ def _undecided(pair: OpenPair, axis: Axis) -> Undecided:
     )
     more = two_digits(pair.more_instances) if np.isfinite(pair.more_instances) else None
     if more is None:
-        cost = "no number of instances that would decide it is in sight"
+        cost = "how many more instances it would take cannot be forecast"
     elif more <= 1:
         cost = "a few more instances should decide it (rough forecast)"
     else:
@@ -405,7 +405,7 @@ def _recommendation(result: RaceResult, preference: str) -> Recommendation:
 
 def _effort(result: RaceResult, plan: float | None) -> str:
     if not result.begun:
-        return "Nothing was spent yet."
+        return "Nothing has been spent yet."
     last, times = result.rounds[-1], result.posterior.times
     runs = f"{plural(last.runs, 'run')} on {plural(last.instances, 'instance')}"
     if result.settings.axis == "seconds":
@@ -425,9 +425,9 @@ def _against_plan(result: RaceResult, saved: float | None) -> str:
         return ""
     if result.plan_instances == len(result.values):
         return " A fixed plan of equal certainty would have taken about as many instances (rough estimate)."
-    less = f"{saved:.0%} saved" if saved >= 0 else "less than was spent"
+    less = f"{saved:.0%} saved" if saved >= 0 else "less than the race has spent"
     return (
-        " A fixed plan of equal certainty, had one known how many instances that takes, would have run them on about "
+        " A fixed plan of equal certainty, had it been known how many instances that takes, would have used about "
         f"{result.plan_instances:,} of these {len(result.values):,} instances (rough estimate): {less}."
     )
 
@@ -438,8 +438,8 @@ def _cautions(result: RaceResult) -> list[str]:
         cautions.append(f"{_were(on_request)} withdrawn: the Pareto set is that of the others.")
     if result.set_aside:
         cautions.append(
-            f"{_were(result.set_aside)} set aside, and nothing is said of them: "
-            "of all runs of a round nothing came back (killed or timed out)."
+            f"{_were(result.set_aside)} set aside and not assessed: "
+            "none of the runs of a round came back (all were killed or timed out)."
         )
     if not result.begun:
         return cautions
@@ -448,18 +448,18 @@ def _cautions(result: RaceResult) -> list[str]:
         verb = "was" if last.failures == 1 else "were"
         cautions.append(
             f"{last.failures:,} of {last.runs:,} runs failed, timed out or {verb} killed. A failed run keeps what it "
-            "had found; of one that timed out or was killed, nothing is known past its end, which favours an algorithm "
-            "that is lost on hard instances."
+            "had found. If a run timed out or was killed, nothing is known beyond its end, which favours algorithms "
+            "that do not survive hard instances."
         )
     cautions += _circles(result)
     if last.overconfidence is not None and last.overconfidence > TOO_SURE:
         cautions.append(
-            f"The model counts what runs repeat from budget to budget as new, and is as sure as if "
+            "The model treats what a run repeats from budget to budget as new evidence, and is as certain as if "
             f"{last.overconfidence:.1f} times as many instances had been run: read the order, not the certainty."
         )
     if doubtful.any():
         where = spans(result.posterior.times, doubtful, result.settings.axis)
-        cautions.append(f"The posterior is not to be relied on {where}: use more draws.")
+        cautions.append(f"The posterior is unreliable {where}: use more draws.")
     return cautions
 
 
@@ -476,7 +476,7 @@ def _circles(result: RaceResult) -> list[str]:
             a, b, c = names[i], names[j], names[k]
             when = spans(result.posterior.times, circle, result.settings.axis)
             sentences.append(
-                f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each on most instances, {when}: no ratings say that."
+                f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each on most instances, {when}: no ratings fit this."
             )
     return sentences
 

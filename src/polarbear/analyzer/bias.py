@@ -27,7 +27,7 @@ def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
         OSError: If the page cannot be written, or the folder is a link.
     """
     if not verdicts:
-        raise ValueError("there is no verdict; give one at least")
+        raise ValueError("there is no verdict; give at least one")
     return write_page(
         folder,
         "bias.html",
@@ -49,7 +49,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
     biased = [each for each in verdicts if each.bias.biased]
     if len(verdicts) == 1:
         return f"{verdicts[0].algorithm} is {'' if biased else 'not found to be '}structurally biased"
-    return f"{len(biased)} of {len(verdicts)} optimizers are structurally biased"
+    return f"{len(biased)} of {len(verdicts)} optimizers {'is' if len(biased) == 1 else 'are'} structurally biased"
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
@@ -68,7 +68,7 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
         for each in verdicts
     ]
     return Table(
-        caption="Verdicts: how many tests count, and how often uniform points look at least as biased (p).",
+        caption="Verdicts: how many tests reject uniformity, and how often uniform points look at least as biased (p).",
         columns=columns,
         rows=tuple(tuple(f"{cell:.2g}" if isinstance(cell, float) else str(cell) for cell in row) for row in rows),
         data=(Data.of("verdicts", columns, rows),),

@@ -62,16 +62,19 @@ def _columns(table: pl.DataFrame, result: RaceResult) -> dict[str, FloatArray]:
     import polars as pl
 
     if "instance" not in table.columns:
-        raise ValueError(f"the table of features has no column instance; it has {', '.join(table.columns)}")
+        raise ValueError(f"the table of features has no column 'instance'; it has {', '.join(table.columns)}")
     names = [name for name in table.columns if name not in _KEYS]
     if words := [name for name in names if not table[name].dtype.is_numeric() and table[name].dtype != pl.Null]:
-        raise ValueError(f"column {words[0]!r} of the table of features has no numbers; leave it out")
+        raise ValueError(f"column {words[0]!r} of the table of features is not numeric; leave it out")
     if not result.problems:
-        raise ValueError("the race does not know what its instances are called; give values by feature, in their order")
+        raise ValueError(
+            "the race does not know the names of its instances; give a mapping from features to values in their order"
+        )
     means = table.group_by("instance").agg(pl.col(names).cast(pl.Float64).fill_nan(None).mean())
     rows = dict(zip(means["instance"].cast(pl.String).to_list(), means.select(names).rows(), strict=True))
     wanted = [each.name if each else "" for each in result.problems]
     if missing := [name for name in wanted if name not in rows]:
-        raise ValueError(f"the table of features lacks {missing[0] or 'an instance of which no run told'}")
+        whose = missing[0] or "an instance whose name no run recorded"
+        raise ValueError(f"the table of features has no row for {whose}; add one")
     values = np.array([rows[name] for name in wanted], dtype=np.float64).reshape(len(wanted), len(names))
     return dict(zip(names, values.T, strict=True))

@@ -41,7 +41,7 @@ def write_instances_page(
         OSError: If the page cannot be written, or the folder is a link.
     """
     if not comparisons:
-        raise ValueError("there is no comparison of instances; give one at least")
+        raise ValueError("there is no comparison of instances; give at least one")
     sections = [(_box(each), instance_pictures(each, number)) for number, each in enumerate(comparisons, 1)]
     if performances:
         pictures = [performance_picture(each, number) for number, each in enumerate(performances, 1)]
@@ -69,12 +69,13 @@ def headline(comparisons: Sequence[InstanceComparison]) -> str:
         name: rate for each in comparisons for name, rate in each.as_dict()["functions"].items() if rate is not None
     }
     if not known:
-        return "No feature is known of all instances"
+        return "No feature is known for all instances"
     least, most = (choose(known, key=lambda name: known[name]) for choose in (min, max))
     if least == most:
         return f"Instances of {most} differ in {known[most]:.0%} of all tests"
     return (
-        f"Instances of {most} differ most, in {known[most]:.0%} of all tests; of {least} least, in {known[least]:.0%}"
+        f"Instances of {most} differ most, in {known[most]:.0%} of all tests; "
+        f"those of {least} least, in {known[least]:.0%}"
     )
 
 

@@ -90,7 +90,7 @@ def _elites(effects: Effects, finalists: Mapping[str, Configuration]) -> Figure:
     added = [effects.contributions(each) for each in finalists.values()]
     values = [[float(each[name].mean(axis=0) @ weights) for each in added] for name in order]
     texts = [[_text(each.get(name)) for each in finalists.values()] for name in order]
-    label = "added to the log rating"
+    label = "contribution to the log rating"
     return figures.heat_map(values, order, list(finalists), label=label, texts=texts, center=0.0)
 
 
@@ -113,7 +113,7 @@ def _of_searches(paths: Sequence[Path]) -> dict[str, Figure]:
     if shares:
         drawings["options"] = _options(shares, "share of the elites")
     if changes:
-        drawings["changes"] = _options(changes, "share with the module less without it", center=0.0)
+        drawings["changes"] = _options(changes, "share with the module minus share without it", center=0.0)
     if gains:
         drawings["initial"] = figures.initial_gains(gains)
     return drawings

@@ -101,7 +101,7 @@ def color_order(result: RaceResult, findings: Answer) -> tuple[str, ...]:
 
 def _model_failures(checked: Sequence[Check], result: RaceResult) -> list[str]:
     """The failed model checks, one sentence each."""
-    return [f"Not as the model assumes: {doubt}" for doubt in doubts(checked, result)]
+    return [f"Failed model check: {doubt}" for doubt in doubts(checked, result)]
 
 
 def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
     if findings.saved is not None:
         facts.append(("saved", f"{findings.saved:.0%}"))
     if findings.saved_against_plan is not None:
-        facts.append(("against a plan as sure", f"{max(findings.saved_against_plan, 0.0):.0%}"))
+        facts.append(("saved against a fixed plan", f"{max(findings.saved_against_plan, 0.0):.0%}"))
     facts.append(("failed runs", f"{last.failures:,} of {last.runs:,}"))
     return facts
 

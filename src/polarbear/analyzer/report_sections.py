@@ -74,7 +74,7 @@ def _ratings(result: RaceResult, ranked: Sequence[str], plots: Plots) -> tuple[l
     other = "linear" if usual == "log" else "log"
     pictures = [picture(plots.ratings(spacing=usual), data)]
     if times.size > 1:
-        pictures.append(picture(plots.ratings(spacing=other), data, summary=f"The same on a {other} axis of budgets"))
+        pictures.append(picture(plots.ratings(spacing=other), data, summary=f"The same with budgets on a {other} axis"))
     return pictures, [report_tables.ratings(result, ranked, data)]
 
 
@@ -95,7 +95,7 @@ def _key_rounds(result: RaceResult, plots: Plots) -> list[Picture]:
     if posterior.model is None or (posterior.joint and not isinstance(posterior.model, InstanceBootstrap)):
         return []
     key = key_rounds(result)
-    return [picture(plots.rounds(), (), summary=f"The ratings after {len(key)} rounds")] if len(key) > 1 else []
+    return [picture(plots.rounds(), (), summary=f"The ratings after {len(key)} key rounds")] if len(key) > 1 else []
 
 
 def _allocation(result: RaceResult, ranked: Sequence[str], plots: Plots) -> tuple[list[Picture], list[Table]]:

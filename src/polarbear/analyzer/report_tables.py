@@ -63,9 +63,9 @@ def best_by_group(
         return "–" if np.isnan(share).any() else f"{members[int(share.argmax())]} ({share.max():.0%})"
 
     return Table(
-        f"Which member is the best on most instances of a group, at three budgets ({result.settings.axis}), and on how "
-        "many percent of those on which all members ran. No model is behind these shares; of few instances they tell "
-        "little.",
+        f"The member that is most often the best in a group, at {plural(len(at), 'budget')} ({result.settings.axis}), "
+        "and its share of the instances on which all members ran. These shares are counts, without a model; with few "
+        "instances they say little.",
         ("group", "instances", *(instant(times[t]) for t in at)),
         tuple(
             (group.strip(), f"{instances:,}", *(most(share[t]) for t in at))
@@ -74,7 +74,7 @@ def best_by_group(
         tuple(data),
         frozenset(range(2, 2 + len(at))),
         shown=len(shares),
-        summary="" if len(shares) <= _UNFOLDED else "At three budgets",
+        summary="" if len(shares) <= _UNFOLDED else f"At {plural(len(at), 'budget')}",
     )
 
 
@@ -114,7 +114,7 @@ def undecided(findings: Answer, axis: str) -> Table:
             (
                 f"{pair.first} – {pair.second}",
                 between(pair.from_time, pair.to_time),
-                "none in sight" if pair.more_instances is None else f"about {amount(max(pair.more_instances, 1))}",
+                "no forecast" if pair.more_instances is None else f"about {amount(max(pair.more_instances, 1))}",
             )
             for pair in findings.undecided[:MOST_OPEN_PAIRS]
         ),
@@ -277,7 +277,7 @@ def reliability(result: RaceResult) -> Table:
         )
     return Table(
         f"How the posterior was computed, from {posterior.draws.shape[0]:,} draws at each of {len(posterior.times)} "
-        "timepoints. Effective draws: how many independent ones they are worth. Pareto k-hat: good below 0.5, "
+        "timepoints. Effective draws: the number of independent draws they are worth. Pareto k-hat: good below 0.5, "
         "unreliable from 0.7. R-hat: good below 1.01.",
         ("method", "timepoints", "fewest effective draws", "largest k-hat", "largest R-hat", "unreliable timepoints"),
         tuple(rows),
@@ -302,9 +302,9 @@ def checks(results: Sequence[Check]) -> Table:
         for result in results
     )
     return Table(
-        "What the Plackett–Luce model assumes, whatever the ratings are, and what the rankings say of it. By mistake a "
-        "check fails in about one of a hundred studies (p ≤ 0.01).",
-        ("assumption", "check", "p", "what it says"),
+        "What the Plackett–Luce model assumes, whatever the ratings are, and whether the rankings agree. Even if an "
+        "assumption holds, its check fails in about one of a hundred studies (p ≤ 0.01).",
+        ("assumption", "check", "p", "finding"),
         tuple(
             (
                 result.name,
@@ -326,7 +326,7 @@ def failures(runs: Sequence[Run]) -> Table:
         message = (run.outcome.message.strip().splitlines() or ["(no message)"])[0]
         groups.setdefault((run.key.algorithm, run.outcome.reason.value, message), []).append(run)
     return Table(
-        "Runs that failed, timed out or were killed. Those with the same algorithm, reason and message stand together.",
+        "Runs that failed, timed out or were killed. Those with the same algorithm, reason and message are grouped.",
         ("algorithm", "what happened", "runs", "message", "for example", "ended after"),
         tuple(
             (

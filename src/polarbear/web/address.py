@@ -46,7 +46,7 @@ class Address:
         look = {name: text for name in LOOKS if (text := query.pop(name, ""))}
         for name, text in look.items():
             if (known := LOOKS[name]) is not None and text not in known:
-                raise ValueError(f"{name} is {text!r}; it is one of {', '.join(known)}")
+                raise ValueError(f"{name} is {text!r}; it must be one of {', '.join(known)}")
         study = query.pop("study", "") or next(iter(studies), "")
         rest = urlencode({"study": study, **query}, quote_via=quote)
         return cls(page, View.at(f"/{page}/{kind or views_of(page)[0].name}?{rest}"), look)

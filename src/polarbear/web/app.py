@@ -137,7 +137,7 @@ def _made(job: Job, work: Work) -> Any:
     """The page made by a job, or the reason why there is none."""
     work.forget(job)
     try:
-        return _lost("This was cancelled. Load the page to begin again.") if job.cancelled else job.result
+        return _lost("This was cancelled. Reload the page to start again.") if job.cancelled else job.result
     except RuntimeError as fault:
         return _lost(fault)
 

@@ -98,7 +98,7 @@ def rank_changes(assessment: Assessment, dimension: Dimension) -> Shown:
         scope_of(dimension),
     )
     said = ", ".join(f"{each:g} with {way}" for each, way in zip(result.rank_changes, ways[:-1], strict=True))
-    return Shown(shown.data, shown.figure, f"Rank changes against no targets at all (half of |Δ|, summed): {said}.")
+    return Shown(shown.data, shown.figure, f"Rank changes relative to no targets at all (sum of |Δ| / 2): {said}.")
 
 
 @kept
@@ -111,7 +111,7 @@ def _sensitivity(assessment: Assessment) -> TargetSensitivity:
     cells = assessment.subject.cells
     names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
     if not names or not all(cell.knows_optima for cell in cells):
-        raise ValueError("no algorithm ran on all problems, or not all optima are known; this needs both")
+        raise ValueError("no algorithm ran on all problems, or not all optima are known; this view needs both")
     times = Bounds(1.0, max(cell.longest for cell in cells), log=True)
     curves = {name: [cell.curves(name) for cell in cells] for name in names}
     return target_sensitivity(curves, times=times, values=cells[0].precisions)

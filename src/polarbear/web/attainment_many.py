@@ -13,6 +13,7 @@ from polarbear.analyzer.assessment import charts
 from polarbear.assess import bootstrap_band, eaf_grid, level_curves, second_order_eaf, values_at
 from polarbear.assess.report import Assessment, Cell
 from polarbear.figures import Figure
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, log_times
 from polarbear.web.attainment import Level, Points, Shares, scope_of, shares_in
 from polarbear.web.coco import ALL, Group
@@ -78,7 +79,7 @@ def portfolio_difference(assessment: Assessment, problem: Problem, algorithm: Al
     cell = cell_of(assessment, problem)
     check_ran(cell.name, cell.trials, algorithm)
     if len(cell.trials) < 2:
-        raise ValueError(f"{algorithm} alone ran on {problem}; a portfolio of others needs at least one other")
+        raise ValueError(f"only {algorithm} ran on {problem}; this view needs at least one other algorithm")
     return Shown.of(charts.portfolio_difference(assessment, cell, algorithm, points=int(points)))
 
 
@@ -111,7 +112,7 @@ def second_order(
         budgets, values, share, lines=shares_in(lines), value=charts.value_label(cell), spacing="log"
     )
     said = f"{given[1]:.3g} within {given[0]:.3g} evaluations"
-    among = f" Of the runs that attained {said} alone." if conditional else f" Runs count that attained {said} as well."
+    among = f" Only runs that attained {said} are considered." if conditional else f" Runs must also attain {said}."
     drawn = replace(
         drawn, title=f"Second-order attainment function of {algorithm} given {said}", caption=drawn.caption + among
     )
@@ -173,7 +174,7 @@ def _common(
     if not cells:
         raise ValueError(f"there are no {group} in {scope_of(dimension)}; choose another dimension")
     if unknown := [cell.name for cell in cells if not cell.knows_optima]:
-        raise ValueError(f"the optimum of {unknown[0]} is not known; functions are pooled by precisions")
+        raise ValueError(f"the optimum of {unknown[0]} is not known; functions can be pooled only by precision")
     for cell in cells:
         check_ran(cell.name, cell.trials, *algorithms)
     limits = cells[0].precisions
@@ -186,4 +187,5 @@ def _pooled(cells: Sequence[Cell], name: str, budgets: FloatArray, values: Float
 
 
 def _over(figure: Figure, functions: int) -> Figure:
-    return replace(figure, caption=f"{figure.caption} Shares are means over {functions} functions, which count alike.")
+    means = f"Shares are means over {plural(functions, 'function')}, all with the same weight."
+    return replace(figure, caption=f"{figure.caption} {means}")

@@ -87,7 +87,7 @@ def catalogue_of(folder: str | Path, paths: Iterable[tuple[str, Path, int]] | No
     unread: dict[str, str] = {}
     todo = [(*each, 0) for each in data_sets(Path(folder))] if paths is None else list(paths)
     for name, path, stamp in todo:
-        say(f"Looking at {name} …")
+        say(f"Reading {name} …")
         try:
             source, contents = _contents(path, stamp)
         except _FAULTS as fault:
@@ -112,7 +112,7 @@ def _contents(path: Path, _stamp: int) -> tuple[str, tuple[tuple[tuple[str, str,
     else:
         reading = store.read_checked(path, progress=say_reading)
         if not reading.runs:
-            raise ValueError(str(reading.skipped[0]) if reading.skipped else "it holds no run")
+            raise ValueError(str(reading.skipped[0]) if reading.skipped else "it contains no run")
         counts.update(map(_where, reading.runs))
         source = ", ".join(reading.formats)
     return source, tuple(counts.items())

@@ -56,8 +56,8 @@ Group = Annotated[str, Choice("functions", _groups)]
 Function = Annotated[str, Choice("function", _functions)]
 TargetKind = Annotated[str, one_of("targets", "budget", "log", "linear", "bbob")]
 Background = Annotated[tuple[Assessment, ...], Opened("grey background (several)", "Assessment", several=True)]
-Target = Annotated[str, Text("target (empty: 1e-7, or the hardest that half of the functions saw)", "")]
-Count = Annotated[int, Number("how many, if not from budgets", 2, 100, 10, whole=True)]
+Target = Annotated[str, Text("target (empty: 1e-7, or the hardest reached on half of the functions)", "")]
+Count = Annotated[int, Number("number of targets, if not from budgets", 2, 100, 10, whole=True)]
 Best = Annotated[Mapping[tuple[str, int], Reference] | None, Opened("best-of reference", "Reference")]
 
 
@@ -107,7 +107,7 @@ def scaling(assessment: Assessment, function: Function) -> Shown:
     cell = own.subject.cells[0]
     drawn = charts.scaling(own, cell.suite, cell.function)
     if drawn is None:
-        raise ValueError(f"{function} was run in one dimension alone; scaling needs two or more")
+        raise ValueError(f"{function} was run in only one dimension; scaling needs at least two")
     return Shown.of(drawn)
 
 

@@ -24,8 +24,8 @@ from polarbear.web.kind import Dimension, Number, Problem, Shown, alone, cell_of
 _MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
 Measure = Annotated[str, one_of("compared", *_MEASURES)]
 At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
-Switches = Annotated[float, Number("switches at most", 1, 10, 1, whole=True)]
-Largest = Annotated[float, Number("largest portfolio (0: of all)", 0, 64, 0, whole=True)]
+Switches = Annotated[float, Number("maximum number of switches", 1, 10, 1, whole=True)]
+Largest = Annotated[float, Number("largest portfolio (0: all algorithms)", 0, 64, 0, whole=True)]
 OmnibusTest = Annotated[str, one_of("test", "auto", "friedman", "aligned ranks", "quade", "anova", "wilcoxon")]
 PostHocTest = Annotated[str, one_of("test", "friedman", "aligned ranks", "quade", "anova")]
 Corrected = Annotated[str, one_of("correction", "holm", "hochberg", "bonferroni", "none")]
@@ -81,7 +81,7 @@ def wins(
         names,
         names,
         label="problems won",
-        numbers=f"On how many of {len(comparison.cells)} problems the row is significantly better than the column",
+        numbers=f"Number of problems (out of {len(comparison.cells)}) on which the row significantly beats the column",
         form=lambda count: f"{count:g}",
     )
     rows = [dict(zip(("better", *names), row, strict=True)) for row in charts.labelled(names, comparison.wins)]
@@ -129,7 +129,7 @@ def omnibus(
     comparison = _compare(assessment, compared, at, misses)
     ranking = _deep_on_several(comparison, epsilon, int(draws), criterion, alpha)
     result = omnibus_test(ranking.ranks, names=ranking.names, test=test, alpha=alpha)  # pyright: ignore[reportArgumentType]
-    differ = "differ" if result.rejected else "are not told apart"
+    differ = "differ" if result.rejected else "do not differ significantly"
     text = (
         f"Over {len(ranking.functions)} problems the algorithms {differ}: {result.test}, statistic "
         f"{result.statistic:.4g}, p = {result.p_value:.3g}, level {result.alpha:g}."
@@ -233,7 +233,7 @@ def _deep_on_several(comparison: Comparison, epsilon: float, draws: int, criteri
         ValueError: If all algorithms ran on a single problem only.
     """
     if len(comparison.cells) < 2:
-        raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
+        raise ValueError("only one problem was run by all algorithms; a deep statistical comparison needs at least two")
     return _deep_ranking(comparison, epsilon, draws, criterion, alpha)
 
 

@@ -203,9 +203,9 @@ def _table(data: Data, address: Address, opens: str, *, folded: bool) -> list[An
         for cells, row in zip(drawn, rows, strict=False):
             cells[at] = html.Td(dcc.Link(str(row[at]), href=address.opening(str(row[at]))), className="text")
     body = html.Tbody([html.Tr(cells) for cells in drawn])
-    more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
+    more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all of them." if len(rows) > MOST_ROWS else ""
     table = [
-        labelled("show rows with", _typed("find", address.look.get("find", ""))),
+        labelled("show rows containing", _typed("find", address.look.get("find", ""))),
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
         html.P(more, className="note"),
     ]
@@ -250,7 +250,7 @@ def _cell(cell: Any, digits: int) -> Any:
 def _code(code: str) -> Any:
     return html.Details(
         [
-            html.Summary("Python that makes this"),
+            html.Summary("Python code for this"),
             dcc.Clipboard(target_id="code", title="copy", className="copy"),
             html.Pre(code, id="code"),
         ]

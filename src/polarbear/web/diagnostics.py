@@ -40,7 +40,7 @@ def predictive(result: Result) -> Shown:
         [each.name, each.what, each.observed, *(each.expected or (None, None)), each.p_value, each.verdict]
         for each in _checks(result)
     )
-    text = f"Expected is where 95 % of {REPLICATES} sets of rankings lie that were drawn from the posterior."
+    text = f"The expected range covers 95 % of {REPLICATES} sets of rankings drawn from the posterior."
     return Shown(Data.of("predictive", columns, rows), text=text)
 
 
@@ -48,7 +48,7 @@ def predictive(result: Result) -> Shown:
 def models(result: Result) -> Shown:
     """How well the race's model and others predict an unseen instance, and how overconfident they are."""
     if len(result.values) < 2:
-        raise ValueError("models are compared by leaving one instance out; the race has fewer than two")
+        raise ValueError("models are compared by leaving one instance out; the race has fewer than two instances")
     examination = _examined(result)
     columns = (
         "model",
@@ -79,7 +79,7 @@ def noise_assumptions(assessment: Assessment) -> Shown:
     if not runs:
         raise ValueError(f"the runs logged none of {', '.join(LIMITS)}; race or run RB-PEM with [log]")
     rows = [(run.key.algorithm, run.key.instance, run.key.seed, said) for run in runs for said in violated(run)]
-    text = f"{len({row[:3] for row in rows})} of {len(runs)} runs violated one or more."
+    text = f"{len({row[:3] for row in rows})} of {len(runs)} runs violated at least one assumption."
     return Shown(Data.of("assumptions", ("algorithm", "instance", "seed", "violated"), rows), text=text)
 
 

@@ -49,8 +49,8 @@ def target_ecdf(assessment: Assessment, problem: Problem, target: OneTarget) -> 
     chosen = Assessment(with_targets(alone(assessment, problem).subject, table), restarts=0)
     shown = coco_chart(chosen, list(chosen.subject.cells), f"{cell.title}, target {at[0]:g}")
     share = {name: float(each.solved) for (_, name), each in chosen.distributions.items()}
-    said = ", ".join(f"{solved:.3g} of {name}" for name, solved in share.items())
-    return replace(shown, text=f"Share of the runs that reached it: {said}.")
+    said = ", ".join(f"{solved:.3g} for {name}" for name, solved in share.items())
+    return replace(shown, text=f"Share of runs that reached the target: {said}.")
 
 
 @view("fixed-budget", "Distribution of values at several budgets")
@@ -76,8 +76,8 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", charts.value_label(cell), "share")
     shown = Shown.of(charts.exhibit(drawn, f"ecdf {problem} budgets", columns, rows, f"{cell.title}, {said}"))
-    areas = ", ".join(f"{each:.3g} of {name}" for name, each in area.items())
-    return replace(shown, text=f"Area below the line, of the width between the extremes: {areas}.")
+    areas = ", ".join(f"{each:.3g} for {name}" for name, each in area.items())
+    return replace(shown, text=f"Area below the line, as a share of the range of all values: {areas}." if area else "")
 
 
 @view("coco", "How a distribution comes about")
@@ -111,10 +111,10 @@ def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm,
     ecdf = figures.runtime_distributions({algorithm: Distribution.of(distribution)}, order=order, cost="evaluations")
     both = figures.grid({"runs and targets": runs, "runtime distribution": ecdf}, columns=2)
     caption = (
-        f"Left: thin lines are single runs, the thick one their median; broken level lines are {levels.size} targets "
-        "between the extremes. Where a run first meets a target, there is a runtime. Right: all of them, sorted: "
-        "the share of pairs of a run and a target that were reached within the budget, as measured, without restarts. "
-        "A cross stands at the median budget of the runs that missed a target, a dot at the share reached at all."
+        f"Left: thin lines are single runs, the thick line is their median; dashed horizontal lines are {levels.size} "
+        "targets between the extremes. The point where a run first meets a target is a runtime. Right: all runtimes, "
+        "sorted: the share of run-target pairs reached within the budget, as measured, without restarts. A cross marks "
+        "the median budget of the runs that missed a target, a dot the share reached at all."
     )
     both = replace(both, title="From runs to their runtime distribution", caption=caption)
     rows = ([run, level, hit] for run, row in enumerate(hits, 1) for level, hit in zip(levels, row, strict=True))
@@ -188,8 +188,8 @@ def runtime_ratios(assessment: Assessment, dimension: Dimension, target: OneTarg
         names,
         names,
         label="ratio of ERT",
-        numbers="How many times the expected runtime of the column that of the row is, as the geometric mean over the "
-        f"functions on which both reach {target} (Hansen et al. 2022, eq. 4)",
+        numbers="Expected runtime of the row divided by that of the column, as the geometric mean over the functions "
+        f"on which both reach {target} (Hansen et al. 2022, eq. 4)",
         center=1.0,
         spacing="log",
         row_label="slower if above 1",

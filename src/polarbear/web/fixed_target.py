@@ -159,7 +159,7 @@ def coco_chart(
     """
     drawn = charts.runtime_distributions(assessment, cells, scope, backdrop or charts.Backdrop())
     if drawn is None:
-        raise ValueError(f"no algorithm ran on all functions of {scope}; look at one of its functions")
+        raise ValueError(f"no algorithm ran on all functions of {scope}; choose one of its functions")
     return Shown.of(drawn)
 
 
@@ -171,7 +171,7 @@ def cell_with_targets(assessment: Assessment, problem: str) -> tuple[Cell, Float
     """
     cell = cell_of(assessment, problem)
     if cell.targets is None:
-        raise ValueError(f"{problem} has no targets, as not all optima are known; look at the fixed budget")
+        raise ValueError(f"{problem} has no targets, as not all optima are known; use the page Fixed budget")
     return cell, cell.targets
 
 

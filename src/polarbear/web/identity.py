@@ -61,7 +61,7 @@ def identified(runs: Sequence[Run], by: Sequence[str]) -> list[Run]:
         key = replace(run.key, algorithm=_name(run, by))
         if key in renamed:
             both = f"{run.key} and another run on the same instance with the same seed"
-            raise ValueError(f"identity is {', '.join(by)}: {both} would be one algorithm's; add 'algorithm'")
+            raise ValueError(f"identity is {', '.join(by)}: {both} would belong to one algorithm; add 'algorithm'")
         renamed[key] = replace(run, key=key, identity=run.problem)
     return list(renamed.values())
 

@@ -82,7 +82,7 @@ class Choice:
             return known[0]
         if text not in known:
             more = "" if len(known) <= MOST_LISTED else f" and {len(known) - MOST_LISTED} more"
-            raise ValueError(f"{self.label} is {text!r}; it is one of {', '.join(known[:MOST_LISTED])}{more}")
+            raise ValueError(f"{self.label} is {text!r}; it must be one of {', '.join(known[:MOST_LISTED])}{more}")
         return text
 
 
@@ -109,7 +109,7 @@ class Number:
             value = float("nan")
         if not self.low <= value <= self.high or (self.whole and value != int(value)):
             kind = "whole number" if self.whole else "number"
-            raise ValueError(f"{self.label} is {text!r}; it is a {kind} from {self.low:g} to {self.high:g}")
+            raise ValueError(f"{self.label} is {text!r}; it must be a {kind} from {self.low:g} to {self.high:g}")
         return int(value) if self.whole else value
 
 
@@ -208,7 +208,7 @@ class Page(NamedTuple):
 
 
 PAGES = {
-    "overview": Page("Overview", "What is loaded, and what of it could not be read."),
+    "overview": Page("Overview", "What is loaded, and what could not be read."),
     "fixed-target": Page("Fixed target", "How long algorithms take to reach targets."),
     "fixed-budget": Page("Fixed budget", "How good algorithms are after a budget."),
     "comparisons": Page("Comparisons", "How algorithms compare: tests, ratings, rankings, contributions."),
@@ -216,7 +216,7 @@ PAGES = {
     "eaf": Page("EAF", "Which values are attained within which budgets."),
     "race": Page("Race", "What a race has found, also while it runs."),
     "select": Page("Select", "What to deploy."),
-    "diagnostics": Page("Diagnostics", "Whether the posterior may be believed."),
+    "diagnostics": Page("Diagnostics", "Whether the posterior can be trusted."),
     "knowledge": Page("Knowledge", "What many studies found: questions to a knowledge base."),
 }
 
@@ -370,7 +370,7 @@ def check_ran(problem: str, ran: Collection[str], *chosen: str) -> None:
         ValueError: If a chosen algorithm is missing, or chosen twice.
     """
     if missing := [name for name in chosen if name not in ran]:
-        raise ValueError(f"{missing[0]} did not run on {problem}; there are {', '.join(ran)}")
+        raise ValueError(f"{missing[0]} did not run on {problem}; algorithms that did: {', '.join(ran)}")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"{chosen[0]} is compared with itself; choose another algorithm")
 
@@ -398,7 +398,7 @@ def number_in(text: str, what: str) -> float | None:
     """
     numbers = numbers_in(text, what)
     if numbers is not None and numbers.size > 1:
-        raise ValueError(f"{what} {text!r} is several; give one")
+        raise ValueError(f"{what} is {text!r}; give a single number")
     return None if numbers is None else float(numbers[0])
 
 
@@ -410,7 +410,7 @@ def budget_in(text: str, usual: float) -> float:
     """
     budget = number_in(text, "budget")
     if budget is not None and budget < 1:
-        raise ValueError(f"budget is {text!r}; give a number of evaluations, from 1")
+        raise ValueError(f"budget is {text!r}; give a number of evaluations, at least 1")
     return usual if budget is None else budget
 
 

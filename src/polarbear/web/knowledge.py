@@ -97,13 +97,13 @@ def known_features(base: KnowledgeBase, problem: Problem) -> Shown:
 
 
 @view("knowledge", "Studies")
-def known_studies(base: KnowledgeBase, about: Annotated[str, Text("with the words", "")]) -> Shown:
+def known_studies(base: KnowledgeBase, about: Annotated[str, Text("containing the words", "")]) -> Shown:
     """When and on which machine studies were started, their seeds, and what is stated about them."""
     return _answer(base, "studies", {"about": about})
 
 
 @view("knowledge", "Software of studies")
-def known_software(base: KnowledgeBase, of_study: Annotated[str, _field("made for", "study")]) -> Shown:
+def known_software(base: KnowledgeBase, of_study: Annotated[str, _field("used for", "study")]) -> Shown:
     """Software versions used for studies."""
     return _answer(base, "software", {"study": of_study})
 
@@ -130,7 +130,7 @@ def _answer(base: KnowledgeBase, question: str, fields: Mapping[str, str], opens
         studies, at = _studies(base), [columns.index(name) for name in _KEY]
         columns = [*columns, "view"]
         rows = [(*row, _address(opens, studies, *(row[i] for i in at))) for row in rows]
-    return Shown(Data.of(question, columns, rows), text="" if rows else "Nothing is known of that.")
+    return Shown(Data.of(question, columns, rows), text="" if rows else "Nothing is known about that.")
 
 
 def _studies(base: KnowledgeBase) -> dict[tuple[Any, ...], str]:

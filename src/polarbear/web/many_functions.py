@@ -59,7 +59,7 @@ def runtimes_over_dimensions(assessment: Assessment, function: Function, target:
     own = of_function(assessment, function)
     cells = sorted(own.subject.cells, key=lambda cell: cell.dimension)
     if len(cells) < 2:
-        raise ValueError(f"{function} was run in one dimension alone; this needs two or more")
+        raise ValueError(f"{function} was run in only one dimension; this view needs at least two")
     data = runtime_statistics(own.subject, one_number(target, "target"))
     at = data.columns.index("ert")
     known = {(row[2], row[3]): float("nan" if row[at] is None else str(row[at])) for row in data.rows}
@@ -155,5 +155,5 @@ def one_number(text: str, what: str) -> list[float]:
     """
     numbers = numbers_in(text, what)
     if numbers is None or numbers.size != 1:
-        raise ValueError(f"{what} {text!r}: give one number, such as 0.01")
+        raise ValueError(f"{what} is {text!r}; give one number, such as 0.01")
     return [float(numbers[0])]

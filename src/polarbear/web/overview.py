@@ -25,7 +25,7 @@ def _among(attribute: str) -> Callable[[Catalogue], list[str]]:
 
 Origin = Annotated[str, Choice("source", _among("source"))]
 Suite = Annotated[str, Choice("suite", _among("suite"))]
-Named = Annotated[str, Text("algorithms whose name holds", "")]
+Named = Annotated[str, Text("algorithms whose name contains", "")]
 Numbered = Annotated[str, Text("functions, such as 1 8 15 (empty: all)", "")]
 Sized = Annotated[str, Text("dimensions (empty: all)", "")]
 

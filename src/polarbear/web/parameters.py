@@ -74,8 +74,8 @@ def average_parameter(
         drawn = figures.fixed_target_curves(at, lines, cost=name, target=target, **shared)
     else:
         drawn = figures.fixed_budget_curves(at, lines, value=name, **shared)
-    which = "that reached the target, when they did" if over_targets else "that go on at that budget"
-    around_it = f" The area around it: {around}." if bands else " Thin lines are single runs." * bool(shared["runs"])
+    which = "that reached the target, taken at that moment" if over_targets else "that are still running at that budget"
+    around_it = f" Shaded area: {around}." if bands else " Thin lines are single runs." * bool(shared["runs"])
     caption = (
         f"A line is the {statistic} of the logged parameter “{name}” over the runs of an algorithm {which}. It "
         "ends where there is none; a dotted line leads from there to the name."
@@ -120,19 +120,17 @@ def parameter_correlation(
         raise ValueError(f"runs of {algorithm} on {problem} did not log {first!r}; those of {', '.join(trials)} did")
     others = [name for name in parameter_names(trials[algorithm].runs) if name != first]
     if not others or (second and second not in others):
-        raise ValueError(
-            f"runs of {algorithm} on {problem} logged beside {first!r} no {second or 'other parameter'!r}; they logged "
-            f"{', '.join((first, *others))}"
-        )
+        which = f"no {second!r} besides {first!r}" if second else f"only one parameter, {first!r}"
+        raise ValueError(f"runs of {algorithm} on {problem} logged {which}; they logged {', '.join((first, *others))}")
     other = second or others[0]
     if not int(window) % 2:
-        raise ValueError(f"window is {window:g}; it has a middle only if it is odd")
+        raise ValueError(f"window is {window:g}; it must be odd")
     budgets = cell.budgets(_GRID)
     values = [parameter_at_times(trials[algorithm].runs, name, budgets) for name in (first, other)]
     correlations = correlation(*values, window=int(window), method=method)  # pyright: ignore[reportArgumentType]
     if not np.isfinite(correlations).any():
         raise ValueError(
-            f"{first} or {other} does not vary between runs of {algorithm} on {problem}, or 3 runs lack it"
+            f"{first} or {other} does not vary between runs of {algorithm} on {problem}, or too few runs logged both"
         )
     drawn = figures.fixed_budget_curves(
         budgets,
@@ -144,7 +142,7 @@ def parameter_correlation(
     )
     caption = (
         f"The line is {method.capitalize()}'s correlation, over the runs of {algorithm}, of {first} and {other}; at "
-        f"each budget the values at {window:g} neighbouring ones of 100 budgets are pooled, fewer at the ends. 1: they "
+        f"each of 100 budgets, values at {window:g} neighbouring budgets are pooled, fewer at the ends. 1: they "
         "rise together; -1: one falls when the other rises; 0: neither. No line where fewer than three pairs are known "
         "or one of the two does not vary."
     )

@@ -51,7 +51,7 @@ def final_positions(assessment: Assessment, problem: Problem) -> Shown:
     kept = {name: each for name, each in points.items() if each.size}
     if not kept:
         raise ValueError(
-            f"runs on {problem} keep no points; IOHprofiler's data do if positions were logged, and studies"
+            f"runs on {problem} have no final points; studies record them, and so does IOHprofiler if it logs positions"
         )
     lower, upper = _BBOB if cell.suite in ("bbob", "bbob-noisy", "bbob-largescale", "sbox-cost") else (None, None)
     drawn = figures.final_positions(kept, lower=lower, upper=upper, order=assessment.subject.algorithms)
@@ -60,4 +60,4 @@ def final_positions(assessment: Assessment, problem: Problem) -> Shown:
     columns = ("algorithm", "run", *(f"x{k}" for k in range(1, size + 1)))
     missing = [name for name in points if name not in kept]
     shown = charts.exhibit(drawn, f"positions {problem}", columns, rows, cell.title)
-    return Shown(shown.data, shown.figure, f"No points are kept of {', '.join(missing)}." if missing else "")
+    return Shown(shown.data, shown.figure, f"No final points are known for {', '.join(missing)}." if missing else "")

@@ -38,7 +38,7 @@ def ratings(result: Result) -> Shown:
 def pairs(result: Result) -> Shown:
     """State of each pair of the Pareto set at each timepoint: dominated, equivalent, or unresolved, and why."""
     if len(result.pareto_set) < 2:
-        raise ValueError(f"the Pareto set is {listed(result.pareto_set)} alone; there are no pairs")
+        raise ValueError(f"{listed(result.pareto_set)} is the only member of the Pareto set; there are no pairs")
     reasons = reasons_of(result, result.pareto_set)
     open_ = "\n".join(pair.sentence for pair in result.answer.undecided)
     return Shown(datasets.relations_of_pairs(result), result.plot.relations(reasons=reasons), open_)
@@ -129,18 +129,18 @@ def time_left(result: Result) -> str:
     needed = [pair.more_instances for pair in result.undecided]
     known = [number for number in needed if np.isfinite(number)]
     if not known:
-        return "How much is left is not foreseeable: no number of instances is in sight for any open pair."
+        return "The remaining effort cannot be forecast for any open pair."
     rounds = [each for each in result.rounds if each.batch]
     last, before = rounds[-1], rounds[-2] if len(rounds) > 1 else None
     evaluations = (last.evaluations - (before.evaluations if before else 0)) / last.batch
     seconds = (last.seconds - (before.seconds if before else 0.0)) / last.batch
     most = max(known)
     endless = len(needed) - len(known)
-    rest = f", and {plural(endless, 'pair')} for which no number is in sight" if endless else ""
+    rest = f", and {plural(endless, 'pair')} without a forecast" if endless else ""
     return (
-        f"Left: roughly {plural(round(most), 'more instance')}{rest}. At the cost of the last round that is "
-        f"{amount(round(most * evaluations))} evaluations and {duration(most * seconds)} inside runs, divided by the "
-        "number of workers. The forecast keeps what is believed now; it gets cheaper where algorithms leave."
+        f"Remaining: roughly {plural(round(most), 'more instance')}{rest}. At the cost of the last round, this takes "
+        f"{amount(round(most * evaluations))} evaluations and {duration(most * seconds)} in runs, to be divided by the "
+        "number of workers. The forecast assumes that the present estimates hold; the cost falls as algorithms leave."
     )
 
 
@@ -160,7 +160,7 @@ def what_if(result: Result, alpha: Alpha, epsilon: Epsilon) -> Shown:
         for name, rivals in zip(names, decided.dominates_anytime.T, strict=True)
     )
     left = f"{listed(members)} ({len(members)} of {len(names)})"
-    text = f"With α = {alpha:g} and ε = {epsilon:g} the evidence leaves {left}."
+    text = f"With α = {alpha:g} and ε = {epsilon:g}, the Pareto set would be {left}."
     compared = members if len(members) > 1 else names[:_COMPARED]
     figure = figures.relations_over_time(
         decided, posterior.times, names, alpha=alpha, epsilon=epsilon, algorithms=compared, order=result.names

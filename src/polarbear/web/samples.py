@@ -73,7 +73,7 @@ class Samples:
         curves = dict.fromkeys(self.of, (nothing, nothing)) | {
             name: (at, value_density(each, at, log=log)) for name, each in finite.items() if name not in alike
         }
-        said = f"No density, as all runs have the same {self.what}: {', '.join(alike)}." if alike else ""
+        said = f"No density for {', '.join(alike)}: all their runs have the same {self.what}." if alike else ""
         columns = ("algorithm", self.what, "density")
         return self._shown(draw(curves), "density", columns, curves, " ".join(filter(None, (said, self._left_out()))))
 
@@ -99,13 +99,13 @@ class Samples:
     def _finite(self) -> dict[str, FloatArray]:
         finite = {name: each[np.isfinite(each)] for name, each in self.of.items()}
         if not any(each.size for each in finite.values()):
-            raise ValueError(f"no run on {self.problem} has a {self.what} at {self.at}; choose another")
+            raise ValueError(f"no run on {self.problem} has a {self.what} at {self.at}; try another target or budget")
         return {name: each for name, each in finite.items() if each.size}
 
     def _left_out(self) -> str:
         """The number of runs without a number, in words."""
         missing = {name: np.count_nonzero(~np.isfinite(each)) for name, each in self.of.items()}
-        said = ", ".join(f"{count} of {self.of[name].size} of {name}" for name, count in missing.items() if count)
+        said = ", ".join(f"{name} ({count} of {self.of[name].size})" for name, count in missing.items() if count)
         return f"Runs without a {self.what} at {self.at}: {said}." if said else ""
 
     def _shown(

@@ -86,7 +86,7 @@ def _sentence(chosen: Selection, said: str) -> str:
         "expected": f"its expected value, {best.expected:.3f}, is the highest",
         "quantile": f"the {chosen.gamma:.0%} quantile of its value, {best.quantile:.3f}, is the highest",
     }[chosen.criterion]
-    sure = f" (probability {best.probability_best:.2f} to be the best)" if chosen.criterion != "p2bb" else ""
+    sure = f" (probability {best.probability_best:.2f} of being the best)" if chosen.criterion != "p2bb" else ""
     return f"Deploy {best.label} ({said}): {why}{sure}."
 
 

@@ -141,12 +141,12 @@ def _form(parcel: Parcel) -> Any:
         for ours in NAMED
     ]
     algorithm = labelled(
-        "algorithm, if no column has it", dcc.Input(value=parcel.file.stem, id="take-algorithm", type="text")
+        "algorithm, if there is no column for it", dcc.Input(value=parcel.file.stem, id="take-algorithm", type="text")
     )
     return html.Div(
         [
             dcc.Store(id="parcel", data=parcel.id),
-            html.P(f"Which columns of {parcel.name} hold what?", className="note"),
+            html.P(f"Which column of {parcel.name} holds what?", className="note"),
             html.Pre("\n".join(line[:200] for line in parcel.beginning)),
             *named,
             algorithm,

@@ -129,10 +129,10 @@ def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
     @server.before_request
     def let_in() -> Any:
         if (origin := request.headers.get("Origin")) and urlsplit(origin).netloc != request.host:
-            abort(403, "a page of another site has asked; open the address that polarbear serve printed")
+            abort(403, "the request comes from a page of another site; open the address that polarbear serve printed")
         if not token:
             if urlsplit(f"//{request.host}").hostname not in _NAMES:
-                abort(403, "this address is not the analyzer's; open the one that polarbear serve printed")
+                abort(403, "this is not the address of the analyzer; open the one that polarbear serve printed")
             return None
         if hmac.compare_digest(request.cookies.get(cookie, "").encode(), token.encode()):
             return None
@@ -156,7 +156,7 @@ def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
 
     @server.errorhandler(500)
     def fault(_: Exception) -> Response:  # Flask has logged it
-        text = "this is a fault of polarbear, please report it; the terminal that serves shows more\n"
+        text = "this is a bug in polarbear, please report it; the terminal that runs polarbear serve shows more\n"
         return Response(text, 500, mimetype="text/plain")
 
 
@@ -204,7 +204,7 @@ def _studies(server: Any, sources: Sources) -> None:
         try:
             path = sources.path(request.args.get("study", ""))
             if not exists(path):
-                raise ValueError(f"{path.name} is no study; it can be opened where it is")
+                raise ValueError(f"{path.name} is not a study, and only studies can be saved; open the file itself")
         except FAULTS as fault:
             return Response(f"{fault}\n", 404, mimetype="text/plain")
         content = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has been sent
@@ -225,7 +225,7 @@ def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, st
         raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *TABLES))}")
     figure = view.figure(sources)
     if figure is None:
-        raise ValueError(f"{view.of_kind.title} has no figure; its data are {', '.join(TABLES)}")
+        raise ValueError(f"{view.of_kind.title} has no figure; available formats: {', '.join(TABLES)}")
     with _DRAWING:
         if ending == "svg":
             return figure.svg(), _TYPES[ending]

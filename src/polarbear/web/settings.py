@@ -65,10 +65,10 @@ def _look(name: str, given: object) -> Look:
         color_of(color)
     except ValueError:
         raise ValueError(
-            f"the colour of {name} is {given!r}; it is '#' and six hexadecimal digits, such as '#0072B2'"
+            f"the colour of {name} is {given!r}; it must be '#' and six hexadecimal digits, such as '#0072B2'"
         ) from None
     if marker not in MARKERS:
-        raise ValueError(f"the marker of {name} is {marker!r}; it is one of {', '.join(MARKERS)}")
+        raise ValueError(f"the marker of {name} is {marker!r}; it must be one of {', '.join(MARKERS)}")
     return Look(color, MARKERS[marker])
 
 
@@ -79,7 +79,7 @@ def _identity(value: object) -> tuple[str, ...]:
 
 def _names(value: object) -> tuple[str, ...]:
     """Names of algorithms or of studies, such as ``["CMA-ES", "DE"]``."""
-    return _texts(value, "a choice", 'names, such as ["CMA-ES", "DE"]')
+    return _texts(value, "the selection", 'names, such as ["CMA-ES", "DE"]')
 
 
 def names_in(text: str, what: str) -> tuple[str, ...]:
@@ -117,13 +117,13 @@ def _quantiles(value: object) -> tuple[float, ...]:
 
 def _digits(value: object) -> int:
     if not isinstance(value, int) or not 1 <= value <= 17:
-        raise ValueError(f"digits is {value!r}; it is a whole number from 1 to 17")
+        raise ValueError(f"digits is {value!r}; it must be a whole number from 1 to 17")
     return value
 
 
 def _preset(value: object) -> str:
     if value not in PRESETS:
-        raise ValueError(f"preset is {value!r}; it is one of {', '.join(PRESETS)}")
+        raise ValueError(f"preset is {value!r}; it must be one of {', '.join(PRESETS)}")
     return cast(str, value)
 
 
@@ -131,7 +131,7 @@ def _paper(value: object) -> tuple[str, ...]:
     """Background colours of figures and of their panels, such as ``["#FFFFFF", "#F2F2F2"]``, or one for both."""
     given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else [value]
     if not 1 <= len(given) <= 2 or not all(isinstance(each, str) for each in given):
-        raise ValueError(f"paper is {value!r}; give a colour, or two: of figures and of their panels")
+        raise ValueError(f"paper is {value!r}; give one colour, or two: for figures and for their panels")
     colors = tuple(cast(list[str], given))
     return _laid_out(paper=(colors[0], colors[-1])).paper
 
@@ -171,7 +171,7 @@ def _function_names(value: object) -> dict[str, str]:
     names = {where: checked_name(name, f"the name of {where}") for where, name in cast(dict[str, str], chosen).items()}
     for where, name in names.items():
         if _IDENTIFIER.fullmatch(name):
-            raise ValueError(f"the name of {where} is {name!r}, as functions are numbered; choose another")
+            raise ValueError(f"the name of {where} is {name!r}, which is reserved for function numbers; choose another")
         if same := [each for each, other in names.items() if other == name and each != where]:
             raise ValueError(f"{where} and {same[0]} have the same name {name!r}; choose different ones")
     return names
@@ -264,7 +264,7 @@ class Settings:
         try:
             values = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the file is no JSON ({error})") from error
+            raise ValueError(f"the file is not JSON ({error})") from error
         return cls.of(values)
 
     @property

@@ -28,15 +28,15 @@ def settings_page(address: Address, sources: Sources) -> Any:
     settings = address.view.settings
     body = [
         html.H1("Settings"),
-        html.P("They stand in the address, so that they go with it, and nobody else sees them.", className="note"),
+        html.P("They are part of the address: they are shared with it, and affect no other visitor.", className="note"),
         _files(address),
         html.Div(id="settings-said"),
         html.H2("Figures and tables"),
         html.Div(_numbers(settings), className="controls across"),
         html.Div(_layout(settings), className="controls across"),
-        html.H2("What is looked at"),
+        html.H2("What is shown"),
         html.Div(_chosen(address, sources), className="controls across"),
-        html.H2("What makes an algorithm"),
+        html.H2("What defines an algorithm"),
         _identity(address, sources),
         html.H2("Colours and markers"),
         _colors(address, sources),
@@ -44,12 +44,10 @@ def settings_page(address: Address, sources: Sources) -> Any:
         _function_names(address, sources),
     ]
     links = [
-        dcc.Link("Back to what is loaded", href=address.url),
-        dcc.Link("All as usual", href=_usual(address).of_settings),
+        dcc.Link("Back to the overview", href=address.url),
+        dcc.Link("Reset to defaults", href=_usual(address).of_settings),
     ]
-    side = html.Aside(
-        [html.P("How all pages show things.", className="note"), html.Ul([html.Li(link) for link in links])]
-    )
+    side = html.Aside([html.P("Settings of all pages.", className="note"), html.Ul([html.Li(link) for link in links])])
     main = html.Main(body, id="main")
     page = [header(address, sources, current="settings"), html.Div([side, main], className="body")]
     return html.Div(page, className="shell dark" if address.dark else "shell")
@@ -133,7 +131,7 @@ def _identity(address: Address, sources: Sources) -> Any:
     except FAULTS as fault:
         return message(fault)
     options = list(dict.fromkeys((*known, *chosen)))
-    note = "Runs that agree in all of these are one algorithm's, on pages that take statistics of runs."
+    note = "Runs that agree in all of these belong to one algorithm, on pages with statistics of runs."
     boxes = dcc.Checklist(options, list(chosen), id=_setting("identity"), inline=True, className="boxes")
     return html.Div([html.P(note, className="note"), boxes], role="group", **{"aria-label": "identity"})
 
@@ -170,7 +168,7 @@ def _function_names(address: Address, sources: Sources) -> Any:
     except FAULTS as fault:
         return message(fault)
     known = dict.fromkeys(f"{cell.suite} {cell.label}".strip() for cell in cells)
-    head = html.Thead(html.Tr([html.Th(text, scope="col") for text in ("function", "shown as (empty: as it is)")]))
+    head = html.Thead(html.Tr([html.Th(text, scope="col") for text in ("function", "shown as (empty: unchanged)")]))
     rows: list[Any] = []
     for name in known:
         value = address.view.settings.function_names.get(name, "")
@@ -240,10 +238,10 @@ def answer_settings(app: Dash, sources: Sources) -> None:
             text = base64.b64decode(content.partition(",")[2], validate=True).decode("utf-8-sig")
             news = Settings.read(text, address.view.settings)
         except (binascii.Error, UnicodeDecodeError):
-            return no_update, message("the file is no text in UTF-8; settings are JSON, colours are CSV")
+            return no_update, message("the file is not text in UTF-8; settings are JSON, colours are CSV")
         except FAULTS as fault:
             return no_update, message(fault)
-        return _moved(address, news), html.P("It is loaded.", role="status")
+        return _moved(address, news), html.P("Loaded.", role="status")
 
 
 def _moved(address: Address, settings: Settings) -> Any:

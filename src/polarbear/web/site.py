@@ -113,7 +113,7 @@ def _choices(kind: Kind, study: str, sources: Sources) -> list[str]:
 
 def _left_out(kind: Kind, study: str, sources: Sources, most: int) -> str:
     count = len(_choices(kind, study, sources))
-    return f"The first {most} of {count}; the others: polarbear serve, or Python." if count > most else ""
+    return f"The first {most} of {count}; see the others in polarbear serve or Python." if count > most else ""
 
 
 def _parts(kind: Kind, study: str, sources: Sources, root: Path, most: int) -> Iterator[dict[str, Any]]:
@@ -140,7 +140,7 @@ def _part(view: View, made: Shown, sources: Sources, root: Path, stem: str) -> d
         "code": view.code(sources, made),
         "columns": [name.replace("_", " ") for name in data.columns],
         "rows": _rows(data),
-        "more": f"The first {_MOST_ROWS} of {len(data.rows):,} rows; the file has all."
+        "more": f"The first {_MOST_ROWS} of {len(data.rows):,} rows; the file has all of them."
         if len(data.rows) > _MOST_ROWS
         else "",
     }

@@ -69,7 +69,7 @@ class Sources:
             FileNotFoundError: If there is nothing at the path.
         """
         if not path.exists():
-            raise FileNotFoundError(f"there is nothing at {path}; give a study, or data of a format that is known")
+            raise FileNotFoundError(f"there is nothing at {path}; give a study, or data in a known format")
         stem, number = (name or data_set_name(path) or path.name).removesuffix(".study"), 1
         name = stem
         while name in self._paths and self._paths[name] != path.resolve():
@@ -138,10 +138,10 @@ class Sources:
             return self._catalogue()
         path = self.path(name)
         if needs != "KnowledgeBase" and is_base(path):
-            raise ValueError(f"{name} is a knowledge base, which has no runs; its questions are on the page Knowledge")
+            raise ValueError(f"{name} is a knowledge base, which has no runs; query it on the page Knowledge")
         if needs == "Result" and not self.is_race(name):
             raise ValueError(
-                f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
+                f"{name} is not a race; open the study of one, or make one: polarbear race --from {path.name}"
             )
         if needs == "Assessment":
             opened = [(each, self.path(each)) for each in dict.fromkeys((name, *beside))]
@@ -192,7 +192,7 @@ def _reference(path: Path, _stamp: int) -> dict[tuple[str, int], Reference]:
 def _result(path: Path, _stamp: int) -> Result:
     result = load(path)
     if not isinstance(result, Result):
-        raise TypeError(f"{path} is no race")
+        raise TypeError(f"{path} is not a race")
     return result
 
 

@@ -103,14 +103,18 @@ class Uploads:
         try:
             data = base64.b64decode(content.partition(",")[2], validate=True)
         except binascii.Error as error:
-            raise ValueError(f"{name} did not arrive whole ({error}); send it again") from error
+            raise ValueError(f"{name} did not arrive complete ({error}); send it again") from error
         if len(data) > LARGEST:
             raise ValueError(
-                f"{name} has {len(data):,} bytes; at most {LARGEST:,} can be sent: import it, and serve it"
+                f"{name} has {len(data):,} bytes; at most {LARGEST:,} can be sent. Use polarbear import and serve the "
+                "study instead"
             )
         kept = sum(path.stat().st_size for path in Path(self._folder.name).rglob("*") if path.is_file())
         if kept + len(data) > _TOTAL:
-            raise ValueError(f"all that was sent has {kept:,} bytes, and no more is kept; import {name}, and serve it")
+            raise ValueError(
+                f"the files sent have {kept:,} bytes, and with {name} more than {_TOTAL:,}. Use polarbear import and "
+                "serve the study instead"
+            )
         folder = Path(tempfile.mkdtemp(dir=self._folder.name))
         file = folder / (re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "data")
         file.write_bytes(data)
@@ -126,7 +130,7 @@ class Uploads:
             ValueError: If there is no such file.
         """
         if parcel not in self._parcels:
-            raise ValueError("the file is not here any more; send it again")
+            raise ValueError("the file is no longer here; send it again")
         return self._parcels[parcel]
 
     def take(
@@ -146,7 +150,7 @@ class Uploads:
         """
         file, given = parcel.file, {ours: theirs for ours, theirs in (columns or {}).items() if theirs}
         if unknown := [ours for ours in given if ours not in COLUMNS]:
-            raise ValueError(f"there is no column {unknown[0]!r} to name; there are {', '.join(COLUMNS)}")
+            raise ValueError(f"{unknown[0]!r} is not a column that can be assigned; valid are: {', '.join(COLUMNS)}")
         if missing := [ours for ours in REQUIRED if parcel.columns and ours not in {*given, *parcel.columns}]:
             raise ValueError(f"name the column that holds {listed(missing)}")
         study = file.parent / f"{file.stem[:40]}-{secrets.token_hex(6)}.study"

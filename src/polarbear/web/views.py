@@ -60,7 +60,7 @@ class View:
         scales = {name: text for name in SCALES if (text := query.pop(name, ""))}
         for name, text in scales.items():
             if text not in get_args(Scale):
-                raise ValueError(f"{name} is {text!r}; it is one of {', '.join(get_args(Scale))}")
+                raise ValueError(f"{name} is {text!r}; it must be one of {', '.join(get_args(Scale))}")
         view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query, settings, scales)
         kind = view.of_kind
         if unknown := [name for name in query if name not in kind.controls]:

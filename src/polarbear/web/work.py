@@ -71,7 +71,7 @@ class Job:
         """
         if self._fault is not None:
             kind = type(self._fault).__name__
-            raise RuntimeError(f"this is a fault of polarbear, please report it ({kind}: {self._fault})")
+            raise RuntimeError(f"this is a bug in polarbear, please report it ({kind}: {self._fault})")
         return self._result
 
     def cancel(self) -> None:
@@ -100,7 +100,7 @@ class Work:
         with self._lock:
             running = [job for job in self._jobs.values() if not job.wait(0)]
             if len(running) >= MOST:
-                raise ValueError(f"{MOST} longer computations are under way; wait for one, or cancel one")
+                raise ValueError(f"{MOST} longer computations are running; wait until one is done, or cancel one")
             for job in [job for job in self._jobs.values() if job.wait(0)][: max(0, len(self._jobs) - _KEPT)]:
                 del self._jobs[job.id]
             job = Job(task)
@@ -114,7 +114,7 @@ class Work:
             ValueError: If there is no such job.
         """
         if (known := self._jobs.get(job)) is None:
-            raise ValueError("this computation is not known any more; load the page again")
+            raise ValueError("this computation no longer exists; reload the page")
         return known
 
     def forget(self, job: Job) -> None:

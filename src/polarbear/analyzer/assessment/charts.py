@@ -88,8 +88,8 @@ class Backdrop:
             )
         if self.best is not None and not any(_expected(self.best, [cell]) for cell in cells):
             raise ValueError(
-                "the reference has none of the functions and dimensions assessed, or these have no targets of "
-                "precision; give the reference of their suite"
+                "the reference has none of the functions and dimensions assessed, or their targets are not "
+                "precisions; give the reference of their suite"
             )
 
 

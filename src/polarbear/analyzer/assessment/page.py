@@ -167,9 +167,7 @@ def cautions(assessment: Assessment) -> list[str]:
     """What to bear in mind when reading the numbers, in sentences."""
     subject, sentences = assessment.subject, failures_in_words(assessment.failures)
     if subject.absolute:
-        sentences.append(
-            "Targets are objective values, the same on every instance and function; optima are passed over."
-        )
+        sentences.append("Targets are objective values, the same on every instance and function; optima are not used.")
     elif not subject.knows_optima:
         sentences.append(
             "Not all optima are known. Targets lie between the first and the best value that any algorithm found on "
@@ -177,8 +175,8 @@ def cautions(assessment: Assessment) -> list[str]:
         )
     if assessment.stopped_early:
         sentences.append(
-            f"{assessment.stopped_early:,} of {plural(len(subject.runs), 'run')} were cut short before half of the "
-            "longest run on the same function. They keep their best value from there on, which favours algorithms "
+            f"{assessment.stopped_early:,} of {plural(len(subject.runs), 'run')} ended before half the length of the "
+            "longest run on the same function. From there on, the best value so far is kept, which favours algorithms "
             "that were given more budget."
         )
     partial = [
@@ -189,7 +187,7 @@ def cautions(assessment: Assessment) -> list[str]:
     if partial:
         sentences.append(
             f"Not run on every function, and therefore left out of runtime distributions over all: {listed(partial)}. "
-            "Their standings are over other functions."
+            "Their standings are over those functions on which they ran."
         )
     return sentences
 
@@ -251,11 +249,11 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     )
     caption = (
         f"Comparison by {comparison.measure} on {plural(len(comparison.cells), 'problem')}. Glicko-2: rating ± its "
-        "standard deviation after games between runs. Mean rank: of the deep statistical comparison. Wins, losses: "
-        "significant ones, problems and rivals counted. Best: bootstrap probability of solving most at the largest "
-        "budget, over problems. Shapley and marginal tell what an algorithm is worth in a portfolio, in which all run "
-        "side by side: the area under the runtime ECDF that it adds, on average over all orders in which they might "
-        "join, and joining last, when all others are there. 0 adds nothing; Shapley values sum to the area of all."
+        "standard deviation, from games between runs. Mean rank: in the deep statistical comparison. Wins, losses: "
+        "number of significant ones, over problems and rivals. Best: bootstrap probability of solving most at the "
+        "largest budget, over problems. Shapley and marginal: the area under the runtime ECDF that an algorithm adds "
+        "to a portfolio of algorithms that run in parallel, on average over all orders in which they might join, and "
+        "as the last to join. 0: it adds nothing; Shapley values sum to the area of the whole portfolio."
     )
     columns = ("algorithm", "Glicko-2", "mean rank", "wins", "losses", "best", "Shapley", "marginal")
     return [Table(caption, columns, rows)]
@@ -275,10 +273,10 @@ def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
         for cell, best in found.items()
     )
     caption = (
-        "Best alone: the algorithm with the least expected runtime to the final target. Best policy: who runs first, "
-        "at which target it hands over, and to whom. Speed-up: of the policy, on the runs that chose it. Held out: "
-        "the median speed-up of policies chosen on half of the runs, on the other half. P(faster): the posterior "
-        "probability that these are faster than the best alone."
+        "Best alone: the algorithm with the smallest expected runtime to the final target. Best policy: which "
+        "algorithm runs first, at which target it hands over, and to which algorithm. Speed-up: of the policy, on the "
+        "runs from which it was chosen. Held out: for policies chosen on half of the runs, the median speed-up on the "
+        "other half. P(faster): the posterior probability that such policies are faster than the best alone."
     )
     columns = ("problem", "best alone", "best policy", "speed-up", "held out", "P(faster)")
     return Table(caption, columns, rows, text_columns=frozenset({1, 2}))
@@ -296,10 +294,11 @@ def roles_table(roles: Data) -> Table:
         for _, dimension, name, functions, missing, *numbers in roles.rows
     )
     caption = (
-        "I1: the best policy that begins with the algorithm, in expected runtimes of the best of all; I2: the best one "
-        "that ends with it; medians over functions, at most 3. 1 is best. Missing: on these functions it never "
-        "reaches the final target, which counts as 3; from 5 on no median is told. Shapley: its share in what the best "
-        "policy with one switch is worth, the mean over functions; all shares sum to 1."
+        "I1: expected runtime of the best policy that begins with the algorithm, divided by that of the best policy of "
+        "all; I2: the same for policies that end with it. Both are medians over functions, capped at 3; 1 is best. "
+        "Missing: functions on which it never reaches the final target, each counted as 3; with 5 or more, no median "
+        "is given. Shapley: its share in the worth of the best policy with one switch, on average over functions; all "
+        "shares sum to 1."
     )
     return Table(caption, ("algorithm", "dimension", "functions", "I1", "I2", "Shapley"), rows)
 
@@ -320,11 +319,11 @@ def adaptive_table(found: Mapping[Cell, AdaptiveConfigurations]) -> Table:
         for policy, row in zip(pairs.policies, pairs.rows(), strict=True)
     )
     caption = (
-        "Up to: the hardest target that all runs of some algorithm reach. Best alone: who has the least mean "
-        "runtime to it. Promised: by which share the pair would take fewer evaluations, by mean runtimes of the runs "
-        "that chose it. Expected: the same with 90 % intervals, from a posterior that draws lucky algorithms towards "
-        "the others and counts runs that may fail, beside the algorithm that is then the safest. P(gain): that it is "
-        "positive. What a handover costs is not counted."
+        "Up to: the hardest target that all runs of some algorithm reach. Best alone: the algorithm with the smallest "
+        "mean runtime to it. Promised: share of evaluations that the pair would save, by mean runtimes of the runs "
+        "from which it was chosen. Expected: the same with 90 % intervals, from a posterior that shrinks lucky "
+        "algorithms towards the others and allows for failing runs, relative to the algorithm that is then the safest. "
+        "P(gain): probability that the saving is positive. The cost of a handover is not included."
     )
     columns = ("problem", "up to", "best alone", "pair", "promised", "expected", "P(gain)")
     return Table(caption, columns, rows, text_columns=frozenset({2, 3, 5}))

@@ -32,15 +32,15 @@ def answer_of(assessment: Assessment, comparison: Comparison | None) -> list[str
         if by_rank == by_area:
             sentences.append(
                 f"Over {plural(len(comparison.cells), 'problem')} {by_area} has the largest mean area and the best "
-                "mean rank as well: the answer does not depend on how functions are weighed."
+                "mean rank as well: the answer does not depend on how functions are weighted."
             )
         else:
             sentences.append(
                 f"By mean area {by_area} is ahead, by mean rank {by_rank}. The area is how much of the way to the "
-                "hardest target is gone, on average over a run: a few functions with large differences can decide it. "
-                "The rank counts every function alike, however small the difference. Title and standings go by area. "
-                f"Trust it, and {by_area}, where it matters how much is reached on functions like these; trust the "
-                f"rank, and {by_rank}, where only being ahead on one more function does."
+                "hardest target is covered, on average over a run: a few functions with large differences can decide "
+                "it. The rank counts every function equally, however small the difference. Title and standings go by "
+                f"area. Choose {by_area} if it matters how much is achieved on functions like these, and {by_rank} if "
+                "all that matters is to be ahead on as many functions as possible."
             )
     return [*sentences, *too_few(comparison)]
 
@@ -51,8 +51,8 @@ def too_few(comparison: Comparison) -> list[str]:
         return []
     return [
         f"No difference on a single problem can be significant: with so few runs the smallest possible p-value is "
-        f"{comparison.smallest_p:.2g}, and the level {comparison.alpha:g}. Wins and losses are therefore left out; "
-        "with more runs of each algorithm there would be a verdict."
+        f"{comparison.smallest_p:.2g}, and the level is {comparison.alpha:g}. Wins and losses are therefore left out; "
+        "run each algorithm more often to get a verdict."
     ]
 
 
@@ -63,14 +63,14 @@ def verdict(comparison: Comparison) -> list[str]:
     sentences = [f"Single best solver by {comparison.measure}: {listed(best)}."]
     if comparison.deep is not None:
         omnibus, problems = comparison.deep.omnibus, plural(len(comparison.cells), "problem")
-        differ = "differ" if omnibus.rejected else "are not told apart"
+        differ = "differ" if omnibus.rejected else "do not differ significantly"
         sentences.append(
             f"Over {problems} the algorithms {differ} ({omnibus.test.title()}, p = {omnibus.p_value:.2g})."
         )
         if comparison.deep.post_hoc is not None:
             worse = [row["algorithm"] for row in comparison.deep.post_hoc.rows() if row["different"]]
             others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
-            sentences.append(f"{comparison.deep.post_hoc.control}, of the lowest mean rank, {others}.")
+            sentences.append(f"{comparison.deep.post_hoc.control}, which has the lowest mean rank, {others}.")
     return [*sentences, *too_few(comparison), *failures_in_words(comparison.failures)]
 
 
@@ -86,8 +86,8 @@ def failures_in_words(failures: Sequence[FailedRuns]) -> list[str]:
     if left_out:
         verb = "was" if left_out == 1 else "were"
         sentence += (
-            f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded: nothing is "
-            "known of them, and they are left out, which favours an algorithm that is lost on hard instances."
+            f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded, and {verb} "
+            "left out, which favours algorithms that do not survive hard instances."
         )
     if failed > left_out:
         sentence += (
