@@ -152,7 +152,7 @@ def test_each_process_takes_a_core_of_its_own_and_frees_it_however_it_ends(tmp_p
         taken = [take() for _ in cores]
         assert sorted(taken, key=int) == cores
         held = "the only core" if len(cores) == 1 else f"all {len(cores)} cores"
-        assert take().endswith(f"(other runs keep to {held})")
+        assert take().endswith(f"(other runs occupy {held})")
         processes[0].kill()
         processes[0].wait()
         assert take() == taken[0]
@@ -167,7 +167,7 @@ def test_a_core_that_cannot_be_locked_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(machine.tempfile, "gettempdir", lambda: str(tmp_path / "file" / "folder"))
     lock, why = machine.take_core()
     assert lock is None
-    assert why.startswith("no core could be kept for a run (")
+    assert why.startswith("no core could be reserved for a run (")
 
 
 @PINNING

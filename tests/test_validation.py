@@ -78,24 +78,29 @@ def test_values_are_converted_also_the_defaults():
 @pytest.mark.parametrize(
     ("arguments", "error", "message", "where"),
     [
-        ({"size": 0}, FieldError, "size is 0; valid is 1 to 24", ("size",)),
+        ({"size": 0}, FieldError, "size is 0; it must be from 1 to 24", ("size",)),
         ({"size": 2.5}, FieldTypeError, "size is 2.5; it must be a whole number", ("size",)),
         ({"size": True}, FieldTypeError, "size is True; it must be a whole number", ("size",)),
         ({"size": float("inf")}, FieldTypeError, "size is inf; it must be a whole number", ("size",)),
-        ({"rate": 0.5}, FieldError, "rate is 0.5; valid is above 0.5 and at most 1", ("rate",)),
+        ({"rate": 0.5}, FieldError, "rate is 0.5; it must be above 0.5 and at most 1", ("rate",)),
         ({"rate": float("nan")}, FieldError, "rate is nan; it must be finite", ("rate",)),
-        ({"rate": 10**400}, FieldError, "a number must be below 1.8e308", ("rate",)),
+        ({"rate": 10**400}, FieldError, "it must be below 1.8e308 in magnitude", ("rate",)),
         ({"rate": "high"}, FieldTypeError, "rate is 'high'; it must be a number", ("rate",)),
-        ({"kind": "plane"}, FieldError, "kind is 'plane'; did you mean 'plain'? valid are: mirrored, plain", ("kind",)),
+        (
+            {"kind": "plane"},
+            FieldError,
+            "kind is 'plane'; did you mean 'plain'? choose from: mirrored, plain",
+            ("kind",),
+        ),
         ({"strategy": "lshad"}, FieldError, "strategy is 'lshad'; did you mean 'L-SHADE'?", ("strategy",)),
         ({"strategy": None}, FieldTypeError, "it must be one of the words BEST, L-SHADE", ("strategy",)),
         ({"weights": 3}, FieldTypeError, "weights is 3; it must be a list of numbers", ("weights",)),
         ({"weights": [1, "a"]}, FieldTypeError, "weights[1] is 'a'; it must be a number", ("weights", "weights[1]")),
-        ({"share": 1.5}, FieldError, "share is 1.5; valid is 0 to 1", ("share",)),
+        ({"share": 1.5}, FieldError, "share is 1.5; it must be from 0 to 1", ("share",)),
         ({"sorted": 1}, FieldTypeError, "sorted is 1; it must be true or false", ("sorted",)),
         ({"pair": (0, "a")}, FieldTypeError, "pair is 'a'; it must be a number", ("pair", 1)),
         ({"pair": 5}, FieldTypeError, "pair is 5; it must be a list", ("pair",)),
-        ({"count": 0}, FieldError, "count is 0; valid is 1 or more", ("count",)),
+        ({"count": 0}, FieldError, "count is 0; it must be 1 or more", ("count",)),
         ({"length": 3}, FieldError, "length is odd", ("length",)),
         ({"length": "x"}, FieldTypeError, "not all arguments converted", ("length",)),
         ({"label": 3}, FieldTypeError, "label is 3; it must be text in quotes", ("label",)),
@@ -141,9 +146,9 @@ def test_settings_are_frozen_dataclasses():
 
 def test_a_subclass_declares_its_own_limits():
     assert Nested(inner=Sampler(3), size=10**6).size == 10**6
-    with pytest.raises(FieldError, match="size is 9; valid is 10 or more"):
+    with pytest.raises(FieldError, match="size is 9; it must be 10 or more"):
         Nested(inner=Sampler(3), size=9)
-    with pytest.raises(FieldTypeError, match="inner is 5; it must be a Sampler"):
+    with pytest.raises(FieldTypeError, match="inner is 5; it must be of type Sampler"):
         Nested(inner=5)
 
 
@@ -157,18 +162,18 @@ def test_errors_carry_the_whole_path():
 @pytest.mark.parametrize(
     ("limits", "valid"),
     [
-        ({"ge": 0}, "0 or more"), ({"ge": 0, "le": 2.5}, "0 to 2.5"), ({"gt": 1.000001}, "above 1.000001"),
+        ({"ge": 0}, "0 or more"), ({"ge": 0, "le": 2.5}, "from 0 to 2.5"), ({"gt": 1.000001}, "above 1.000001"),
         ({"ge": 0, "lt": 0.5}, "at least 0 and below 0.5"), ({"le": 1e-12}, "at most 1e-12"), ({"lt": 3}, "below 3"),
     ],
 )  # fmt: skip
 def test_ranges_are_told_in_words(limits, valid):
     outside = -1.0 if "ge" in limits or "gt" in limits else 10
-    with pytest.raises(FieldError, match=rf"^x is {float(outside)}; valid is {valid}$"):
+    with pytest.raises(FieldError, match=rf"^x is {float(outside)}; it must be {valid}$"):
         real_number(outside, "x", **limits)
 
 
 def test_numbers_too_large_for_a_float_are_named_and_whole_ones_have_any_size():
-    with pytest.raises(FieldError, match=r"^x is 9{60}\.\.\.; a number must be below 1\.8e308"):
+    with pytest.raises(FieldError, match=r"^x is 9{60}\.\.\.; it must be below 1\.8e308 in magnitude"):
         real_number(int("9" * 400), "x")
     assert whole_number(10**400, "n") == 10**400
 
@@ -195,7 +200,7 @@ def test_class_variables_are_no_arguments():
         size: Positive
         seed: Natural = 0
 
-    with pytest.raises(FieldTypeError, match="valid are: seed, size"):
+    with pytest.raises(FieldTypeError, match="choose from: seed, size"):
         Sized(3, kind="other")
     with pytest.raises(FieldError, match="size is 0"):
         Sized(0)

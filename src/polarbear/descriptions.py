@@ -77,7 +77,7 @@ def did_you_mean(word: str, valid: Iterable[str]) -> str:
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), folded, n=1)
     guess = f" did you mean {folded[close[0]]!r}?" if close else ""
-    return f"{guess} valid are: {', '.join(names)}"
+    return f"{guess} choose from: {', '.join(names)}"
 
 
 def printable(text: str) -> str:
@@ -141,7 +141,7 @@ def imported(reference: Any, what: str) -> Callable[..., Any]:
     except (Exception, SystemExit) as error:
         raise ValueError(
             f"{what} is {reference!r}, which cannot be imported: {type(error).__name__}: {error}; "
-            "only what is defined at the top of an importable module can be named"
+            "it must be defined at the top level of an importable module"
         ) from error
     if not callable(value):
         raise ValueError(  # noqa: TRY004 - the reference is wrong, not its type
@@ -184,14 +184,14 @@ def check_runs_when_called(function: Any, what: str) -> None:
         for is_kind, kind, mend in _DEFERRED:
             if is_kind(candidate):
                 name = getattr(called, "__name__", type(called).__name__)
-                raise TypeError(f"{what} {name} is {kind}, of which nothing runs when it is called; {mend}")
+                raise TypeError(f"{what} {name} is {kind}, so calling it runs none of its code; {mend}")
 
 
-_SYNCHRONOUS = "make it a plain function: take out `async` and `await`, or call asyncio.run(...) in one"
+_SYNCHRONOUS = "make it a plain function: remove `async` and `await`, or call asyncio.run(...) in one"
 _DEFERRED = (
     (inspect.isasyncgenfunction, "an async generator function", _SYNCHRONOUS),
     (inspect.iscoroutinefunction, "an async function", _SYNCHRONOUS),
-    (inspect.isgeneratorfunction, "a generator function", "make it a plain function: take out `yield`"),
+    (inspect.isgeneratorfunction, "a generator function", "make it a plain function: remove `yield`"),
 )
 
 
@@ -235,8 +235,8 @@ def own_class(value: object, kind: str, what: str) -> type[Any]:
     if isinstance(value, type) and any(methods & vars(base).keys() for base in value.__mro__):
         return value
     raise ValueError(
-        f"{what} is no class of {'suites' if kind == 'suite' else kind + 's'}: it must be a class with a method "
-        f"{' or '.join(sorted(methods))}; a function is named by {kind} = 'function', function = 'module:name'"
+        f"{what} does not name a class of {kind}s: it must be a class with a method {' or '.join(sorted(methods))}; "
+        f"for a function, write {kind} = 'function', function = 'module:name'"
     )
 
 

@@ -65,9 +65,9 @@ def take_core() -> tuple[BaseFileLock | None, str]:
         except Timeout:
             continue
         except OSError as error:
-            return None, f"no core could be kept for a run ({error})"
-        return (lock, "") if pin(core) else (None, f"the system did not let a run keep to core {core}")
-    return None, f"other runs keep to {'the only core' if len(order) == 1 else f'all {len(order)} cores'}" * bool(order)
+            return None, f"no core could be reserved for a run ({error})"
+        return (lock, "") if pin(core) else (None, f"the system did not allow a run to be pinned to core {core}")
+    return None, f"other runs occupy {'the only core' if len(order) == 1 else f'all {len(order)} cores'}" * bool(order)
 
 
 def seat() -> tuple[str, tuple[int, ...]]:
@@ -118,8 +118,8 @@ def oversubscription(workers: int, *, root: Path = ROOT) -> str | None:
     free = max(0, int(machine + SLACK - load))
     return (
         f"other programs keep about {load:.1f} of the machine's {_cores(machine)} busy (load average of the last "
-        f"minute), which leaves {free or 'none'} for {workers} worker{'s' * (workers != 1)}: seconds will be too long; "
-        "end the other programs, or wait for them" + (f", or use at most {free}" if free else "")
+        f"minute), which leaves {free or 'none'} for {workers} worker{'s' * (workers != 1)}: measured times will be "
+        "too long; stop the other programs or wait for them to end" + (f", or use at most {free}" if free else "")
     )
 
 

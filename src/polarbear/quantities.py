@@ -6,7 +6,7 @@ from collections.abc import Sized
 
 _YEAR = 31_536_000
 _UNITS = (
-    ("years", "d", _YEAR, 86_400),
+    ("year", "d", _YEAR, 86_400),
     ("d", "h", 86_400, 3_600),
     ("h", "min", 3_600, 60),
     ("min", "s", 60, 1),
@@ -35,7 +35,8 @@ def duration(seconds: float) -> str:
     for unit, smaller, size, part in _UNITS:
         if seconds >= size:
             whole, rest = divmod(round(seconds / part), size // part)
-            return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
+            first = plural(whole, unit) if unit == "year" else f"{whole} {unit}"
+            return f"{first} {rest} {smaller}" if rest else first
     return f"{seconds:.0f} s"
 
 

@@ -81,10 +81,10 @@ class Truth:
                 "evaluations" are not whole numbers.
         """
         if check_axis(axis) == "evaluations" and (self.times != np.rint(self.times)).any():
-            raise ValueError("times must be whole numbers of evaluations, or the axis seconds")
+            raise ValueError('times must be whole numbers of evaluations; round them, or use the axis "seconds"')
         reached = self.times <= until
         if key.algorithm not in self.names:
-            raise ValueError(f"there is no algorithm {key.algorithm!r} in the truth; it has {', '.join(self.names)}")
+            raise ValueError(f"the truth has no algorithm {key.algorithm!r}; it has {', '.join(self.names)}")
         mean = np.log(self.ratings[reached, self.names.index(key.algorithm)])
         utility = mean + _noise(noise, self.times.size, key.generator())[reached]
         steps = np.arange(1, np.count_nonzero(reached) + 1)

@@ -9,7 +9,7 @@ class Sampler:
     kind: Literal["plain", "mirrored"] = "plain"
 ```
 
-``Sampler("a", size=0)`` raises a `FieldError`: "size is 0; valid is 1 or more". Conditions on several fields are
+``Sampler("a", size=0)`` raises a `FieldError`: "size is 0; it must be 1 or more". Conditions on several fields are
 checked in ``__post_init__``, after each is converted; `set_fields` sets fields that derive from others.
 """
 
@@ -34,6 +34,7 @@ from polarbear.descriptions import (
     errors_at,
     shortened,
 )
+from polarbear.quantities import plural
 
 _T = TypeVar("_T")
 
@@ -53,7 +54,7 @@ _EXPECTED = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "callable_type": "a function",
-    "dataclass_exact_type": "a {class_name}",
+    "dataclass_exact_type": "of type {class_name}",
     "literal_error": "{expected}",
     "greater_than": "more than {gt}",
     "greater_than_equal": "{ge} or more",
@@ -127,7 +128,9 @@ def _error(cls: type[Any], fault: Any, cause: object) -> FieldError:
     path: tuple[Any, ...] = fault["loc"]
     kind: str = fault["type"]
     if kind == "unexpected_positional_argument":
-        return FieldTypeError((), f"{cls.__name__} takes {len(names)} arguments; leave out {shortened(fault['input'])}")
+        return FieldTypeError(
+            (), f"{cls.__name__} takes {plural(names, 'argument')}; leave out {shortened(fault['input'])}"
+        )
     if kind == "unexpected_keyword_argument":
         return FieldTypeError(path, f"{cls.__name__} has no argument {path[0]!r};{did_you_mean(path[0], names)}")
     if kind == "missing" and len(path) == 1:
@@ -214,7 +217,7 @@ def whole_number(value: Any, name: str, ge: int | None = None, le: int | None = 
     if not isinstance(number, int) or isinstance(number, bool):
         raise FieldTypeError((name,), f"{name} is {shortened(value)}; it must be a whole number")
     if (ge is not None and number < ge) or (le is not None and number > le):
-        raise FieldError((name,), f"{name} is {number}; valid is {_range(ge, None, le, None)}")
+        raise FieldError((name,), f"{name} is {number}; it must be {_range(ge, None, le, None)}")
     return number
 
 
@@ -239,7 +242,7 @@ def real_number(
     try:
         number = float(number)
     except OverflowError:
-        raise FieldError((name,), f"{name} is {shortened(value)}; a number must be below 1.8e308") from None
+        raise FieldError((name,), f"{name} is {shortened(value)}; it must be below 1.8e308 in magnitude") from None
     if not math.isfinite(number):
         raise FieldError((name,), f"{name} is {number!r}; it must be finite")
     if not (
@@ -248,7 +251,7 @@ def real_number(
         and (le is None or number <= le)
         and (lt is None or number < lt)
     ):
-        raise FieldError((name,), f"{name} is {number!r}; valid is {_range(ge, gt, le, lt)}")
+        raise FieldError((name,), f"{name} is {number!r}; it must be {_range(ge, gt, le, lt)}")
     return number
 
 
@@ -266,12 +269,10 @@ def parse_number(text: str, dimension: int | None = None) -> float:
         number = math.nan
     if not 0 < number < math.inf:
         raise ValueError(
-            f"{shortened(text.strip())} is no budget; write a positive number, or a multiple of d such as 1000*d"
+            f"{shortened(text.strip())} is not a budget; write a positive number, or a multiple of d such as 1000*d"
         )
     if multiple and dimension is None:
-        raise ValueError(
-            f"{text.strip()!r} needs one dimension, but it is not known here; write the number it comes to"
-        )
+        raise ValueError(f"{text.strip()!r} needs one dimension, which is not known here; write out the number itself")
     return number * (dimension or 1) if multiple else number
 
 
@@ -317,10 +318,10 @@ def _scalar(value: Any) -> Any:
 
 
 def _range(ge: float | None, gt: float | None, le: float | None, lt: float | None) -> str:
-    """Limits in words: "1 to 24", "1 or more", "above 0.5 and at most 1"."""
+    """Limits in words: "from 1 to 24", "1 or more", "above 0.5 and at most 1"."""
     texts = [f"{limit:.12g}" if isinstance(limit, float) else str(limit) for limit in (ge, gt, le, lt)]
     if ge is not None and le is not None:
-        return f"{texts[0]} to {texts[2]}"
+        return f"from {texts[0]} to {texts[2]}"
     if (gt, le, lt) == (None, None, None):
         return f"{texts[0]} or more"
     limits = zip(("at least", "above", "at most", "below"), texts, (ge, gt, le, lt), strict=True)

@@ -183,7 +183,7 @@ def test_what_cannot_be_compared_is_said():
         compare(Assessment(subject_of(runs())), budget=10, misses="ert")
     with pytest.raises(ValueError, match=r"no run of slow reached 0\.0001 on bbob f1 in 2-D"):
         compare(Assessment(subject_of(runs())), target=1e-4, misses="remove")
-    with pytest.raises(ValueError, match=r"'100\*e' is no budget; write a positive number, or a multiple of d"):
+    with pytest.raises(ValueError, match=r"'100\*e' is not a budget; write a positive number, or a multiple of d"):
         compare(Assessment(subject_of(runs())), budget="100*e")
     with pytest.raises(ValueError, match=r"budget is '0\.1'; it must be a number of evaluations, at least 1"):
         compare(Assessment(subject_of(runs())), budget="0.1")

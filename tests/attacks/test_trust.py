@@ -172,10 +172,10 @@ def test_trust_makes_no_command_of_what_is_no_optimizer(folder, tmp_path):
     for name, parts in attacks(canary):
         if "os:system" in json.dumps(parts) or "Popen" in json.dumps(parts):
             study = forged(folder / "plan.study", tmp_path / f"{name}.study", **parts)
-            assert "is no class of" in here("resume", study, "--trust")
+            assert "does not name a class of" in here("resume", study, "--trust")
     (tmp_path / "plan.toml").write_text(PLAN + f'optimizer = "os:system"\ncommand = "touch {canary}"\n')
-    assert "'os:system' is no class of optimizers" in here("run", tmp_path / "plan.toml")
-    assert "subprocess:Popen is no class of optimizers" in here("conform", "subprocess:Popen")
+    assert "'os:system' does not name a class of optimizers" in here("run", tmp_path / "plan.toml")
+    assert "subprocess:Popen does not name a class of optimizers" in here("conform", "subprocess:Popen")
     assert not canary.exists()
 
 
@@ -184,7 +184,7 @@ def test_trust_makes_no_command_of_what_is_no_optimizer(folder, tmp_path):
 )
 def test_only_classes_of_the_kind_are_called_when_something_is_built(place):
     for kind in ("optimizer", "suite"):
-        with pytest.raises(ValueError, match=f"is no class of {kind}s"):
+        with pytest.raises(ValueError, match=f"does not name a class of {kind}s"):
             own_object({kind: place}, kind)
 
 
@@ -283,7 +283,7 @@ def test_locks_of_cores_are_taken_through_no_link(tmp_path, victim, monkeypatch)
         (tmp_path / f"polarbear-{os.getuid()}-core-{core}.lock").symlink_to(victim)
     lock, why = machine.take_core()
     assert lock is None
-    assert "no core could be kept" in why
+    assert "no core could be reserved" in why
 
 
 @pytest.mark.parametrize("name", ["runs", "rounds"])

@@ -183,7 +183,7 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
     ("old", "new", "message"),
     [
         ("alpha = 0.9", "alhpa = 0.9", "line 4: race.alhpa is no field of a study file"),
-        ("alpha = 0.9", "alpha = 0.4", "line 4: race.alpha is 0.4; valid is above 0.5 and at most 1"),
+        ("alpha = 0.9", "alpha = 0.4", "line 4: race.alpha is 0.4; it must be above 0.5 and at most 1"),
         ("alpha = 0.9", 'alpha = "high"', "line 4: race.alpha is 'high'"),
         ('suite = "bbob"', 'suite = "bob"', "line 10: suite 'bob' is unknown"),
         ("functions = [1, 8, 15]", "functions = [1, 8, 25]", "line 11: "),
@@ -204,7 +204,11 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
             "line 8: smallest_batch is 9, batch 8, largest_",
         ),
         ("[race]", "[rice]", "rice is no field"),
-        ("resolution", "resolutions", "resolutions is no field of a study file; did you mean 'resolution'? valid are"),
+        (
+            "resolution",
+            "resolutions",
+            "resolutions is no field of a study file; did you mean 'resolution'? choose from",
+        ),
         ("first = 10, last = 300", "first = 300, last = 10", "line 3: log_times needs 0 < first < last"),
         ("count = 8", "cuont = 8", "line 3: race.times.cuont is no field of a study file; did you mean 'count'?"),
         ("times = {", "times = 5 #", "race.times is 5"),

@@ -296,7 +296,7 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
     ("old", "new", "message"),
     [
         ('budget = "40*d"', "", "line 2: plan.budget is missing"),
-        ('budget = "40*d"', 'budget = "40*n"', "line 3: '40*n' is no budget; write a positive number"),
+        ('budget = "40*d"', 'budget = "40*n"', "line 3: '40*n' is not a budget; write a positive number"),
         ('budget = "40*d"', "budget = -40", "line 3: budget is -40"),
         ('budget = "40*d"', "budget = true", "line 3: budget is True"),
         ("repetitions = 3", 'repetitions = "three"', "line 4: plan.repetitions is 'three'; it must be a whole number"),
@@ -309,7 +309,7 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
         (
             "repetitions = 3",
             'repetitions = 3\naxis = "hours"',
-            "line 5: plan.axis is 'hours'; valid are: evaluations, seconds",
+            "line 5: plan.axis is 'hours'; choose from: evaluations, seconds",
         ),
         ("[plan]", "[pan]", "line 2: pan is no field of a plan; did you mean 'plan'?"),
         ('suite = "bbob"', 'suite = "bob"', "line 7: suite 'bob' is unknown"),
@@ -436,6 +436,7 @@ def test_every_field_of_a_plan_is_documented(section):
         (3599.7, "60 min"),
         (7500, "2 h 5 min"),
         (273_600, "3 d 4 h"),
+        (31_536_000, "1 year"),
         (31_536_000 * 2.5, "2 years 182 d"),
         (9e27, "2.9e+20 years"),
     ],

@@ -128,7 +128,7 @@ def test_faults_are_named():
     with pytest.raises(ValueError, match="'c1' is no module"):
         fit_effects(space(), chosen, rankings, pairs=[("c1", "active")], rng=rng)
     effects = fit_effects(space(), chosen, rankings, draws=10, rng=rng)
-    with pytest.raises(ValueError, match="no parameter 'c1'; valid are: active"):
+    with pytest.raises(ValueError, match="no parameter 'c1'; choose from: active"):
         effects.of("c1")
 
 

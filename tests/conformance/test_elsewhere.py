@@ -44,7 +44,7 @@ def gone(process):
 
 @pytest.mark.parametrize("optimizer", [differing.draws_when_imported, differing.hashes_a_text])
 def test_what_differs_between_processes_is_found(fresh, optimizer):
-    message = "in another process a run repeated with the same seed differs from point 1 on; hash() of a text"
+    message = "in another process, a run repeated with the same seed differs from point 1 on; hash() of a string"
     assert message in CHECKS["seed"](as_optimizer(optimizer))
     assert message in examine(optimizer, checks=["seed"]).findings[0].wrong
 
@@ -57,9 +57,9 @@ def test_what_does_not_differ_passes(fresh):
 @pytest.mark.parametrize(
     ("optimizer", "timeout", "message"),
     [
-        (differing.dies_elsewhere, 30.0, "its run is repeated, was lost: its worker process exited with code 3"),
-        (differing.hangs_elsewhere, 1.0, "its run is repeated, was lost: not done after 1 s"),
-        (differing.fails_elsewhere, 30.0, "ends otherwise: it fails with LookupError: no place like home after 0"),
+        (differing.dies_elsewhere, 30.0, "which repeats its run, was lost: its worker process exited with code 3"),
+        (differing.hangs_elsewhere, 1.0, "which repeats its run, was lost: not done after 1 s"),
+        (differing.fails_elsewhere, 30.0, "ends differently: it fails with LookupError: no place like home after 0"),
     ],
 )
 def test_death_hang_and_failure_elsewhere_are_told(fresh, optimizer, timeout, message):

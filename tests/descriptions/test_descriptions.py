@@ -39,8 +39,8 @@ def test_wrong_references_are_named(place, message):
 
 
 def test_the_closest_name_is_offered_whatever_its_case():
-    assert did_you_mean("csa", ["CSA", "MSR"]) == " did you mean 'CSA'? valid are: CSA, MSR"
-    assert did_you_mean("zzz", ["CSA", "MSR"]) == " valid are: CSA, MSR"
+    assert did_you_mean("csa", ["CSA", "MSR"]) == " did you mean 'CSA'? choose from: CSA, MSR"
+    assert did_you_mean("zzz", ["CSA", "MSR"]) == " choose from: CSA, MSR"
 
 
 def test_own_dataclasses_go_through_json_and_back():
@@ -49,7 +49,7 @@ def test_own_dataclasses_go_through_json_and_back():
         assert own_object(described, kind) == own
     assert pb.optimizers.from_description(pb.optimizers.describe(Steps(0.5))) == Steps(0.5)
     assert pb.problems.from_description(pb.problems.describe(Shifted(2))) == Shifted(2)
-    with pytest.raises(ValueError, match=r"own:Steps' has no argument 'length'; valid are: name, size"):
+    with pytest.raises(ValueError, match=r"own:Steps' has no argument 'length'; choose from: name, size"):
         pb.optimizers.from_description({"optimizer": reference(Steps), "length": 1})
 
 

@@ -267,7 +267,7 @@ def test_more_runs_measured_in_seconds_than_cores_are_warned_of(task, all_cores)
     with Isolated(ThreadPoolExecutor(most + 1)) as executor:
         found = [future.result()[1] for future in [executor.submit(cores_of, timed) for _ in range(most + 1)]]
         assert sorted(cores for cores in found if len(cores) == 1)[:most] == [(core,) for core in all_cores]
-        with pytest.warns(machine.OversubscriptionWarning, match=f"on {platform.node()} other runs keep to .*core"):
+        with pytest.warns(machine.OversubscriptionWarning, match=f"on {platform.node()} other runs occupy .*core"):
             executor.submit(cores_of, timed).result()
         executor.submit(cores_of, timed).result()  # it is said once
 

@@ -317,7 +317,7 @@ def test_what_was_never_offered_is_reported(functional):
     recorder = watched(lambda x: 1.0, Watch(every=1, parameters=("sigma",)), functional)
     recorder.objective.expose(Sigma=lambda: 1.0)
     recorder.objective(np.ones(2))
-    assert "did you mean 'Sigma'? valid are: Sigma" in recorder.trajectory().outcome.message
+    assert "did you mean 'Sigma'? choose from: Sigma" in recorder.trajectory().outcome.message
 
 
 def test_a_run_that_fails_keeps_its_own_message_and_its_rows(task):

@@ -96,7 +96,7 @@ def test_a_pinned_worker_that_finds_no_free_core_is_warned_of_once(all_cores):
         found = [call.result() for call in [crowded.submit(affinity, 1.0) for _ in range(workers)]]
         assert affinity() in found
         assert all({core} in found for core in all_cores)
-        with pytest.warns(OversubscriptionWarning, match="^other runs keep to .* core.*wait for the others"):
+        with pytest.warns(OversubscriptionWarning, match="^other runs occupy .* core.*wait for the others"):
             crowded.warn_if_crowded()
         crowded.warn_if_crowded()  # it is said once
 

@@ -184,7 +184,7 @@ def test_evaluations_that_raise_or_give_no_number_are_logged_too(functional):
     [
         ({}, ValueError, "watch names no moment"),
         ({"recommendations": True}, ValueError, "watch names no moment"),
-        ({"every": 0}, ValueError, "^every is 0; valid is 1 or more"),
+        ({"every": 0}, ValueError, "^every is 0; it must be 1 or more"),
         ({"every": 1.5}, TypeError, r"^every is 1\.5; it must be a whole number"),
         ({"per_decade": -1}, ValueError, "^per_decade is -1"),
         ({"targets_per_decade": True}, TypeError, "^targets_per_decade is True"),

@@ -125,5 +125,5 @@ def test_the_smallest_shapes_and_determinism():
 def test_description_and_parameters():
     assert from_description({"model": "hierarchical-dirichlet", "rate": 2.0}) == HierarchicalDirichlet(2.0)
     assert HierarchicalDirichlet().describe() == {"model": "hierarchical-dirichlet", "rate": None}
-    with pytest.raises(ValueError, match=r"rate is 0\.0; valid is above 0"):
+    with pytest.raises(ValueError, match=r"rate is 0\.0; it must be above 0"):
         HierarchicalDirichlet(0.0)

@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_refused():
         drawn(IndependentDirichlet(), hyperparameters={"alpha": 1.0})
     with pytest.raises(ValueError, match="there is no hyperparameter 'length'; the model has sigma, ell"):
         drawn(GaussianProcess(), hyperparameters={"length": 1.0})
-    with pytest.raises(ValueError, match=r"sigma is -1\.0; valid is above 0"):
+    with pytest.raises(ValueError, match=r"sigma is -1\.0; it must be above 0"):
         drawn(RandomWalk(), hyperparameters={"sigma": -1.0})
     with pytest.raises(ValueError, match="give their names, or their number as algorithms"):
         prior(RandomWalk(), times=TIMES, rng=rng)

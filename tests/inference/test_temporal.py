@@ -225,7 +225,7 @@ def test_descriptions_round_trip_and_defaults_are_the_papers():
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        (RandomWalk, {"sigma_log_sd": 0.0}, "sigma_log_sd is 0.0; valid is above 0"),
+        (RandomWalk, {"sigma_log_sd": 0.0}, "sigma_log_sd is 0.0; it must be above 0"),
         (RandomWalk, {"sigma_log_mean": np.nan}, "sigma_log_mean is nan; it must be finite"),
         (RandomWalk, {"initial_sd": -1.0}, "initial_sd is -1.0"),
         (RandomWalk, {"time_scale": "square"}, "time_scale is 'square'; .*linear, log"),

@@ -207,10 +207,10 @@ def test_nan_is_told_as_infinity_and_points_are_copies():
 def test_shapes_are_checked():
     search = AskTell(optimizers.FunctionOptimizer(batches), LOWER, UPPER, np.random.default_rng())
     assert search.ask().shape == (4, 3)
-    with pytest.raises(ValueError, match=r"the value has shape \(\); for what was asked it has shape \(4,\)"):
+    with pytest.raises(ValueError, match=r"the value has shape \(\); to match the points from ask, it must be \(4,\)"):
         search.tell(1.0)
     search.tell(np.zeros(4))
-    with pytest.raises(ValueError, match=r"shape \(1,\); for what was asked it has shape \(\)"):
+    with pytest.raises(ValueError, match=r"shape \(1,\); to match the points from ask, it must be \(\)"):
         search.tell([1.0])
     several = AskTell(
         optimizers.FunctionOptimizer(batches), LOWER, UPPER, np.random.default_rng(), traits=Traits(objectives=2)

@@ -120,7 +120,7 @@ def test_a_pattern_that_fits_nothing_is_reported():
     run = watched(ModularCMAES(), ("eigenvector_*", "step_size"), evaluations=20)
     assert list(run.parameters.values) == ["step_size"]
     assert run.outcome.message.startswith(
-        "watch: the optimizer never exposed 'eigenvector_*'; valid are: condition_number"
+        "watch: the optimizer never exposed 'eigenvector_*'; choose from: condition_number"
     )
     assert "eigenvalue_1" not in run.outcome.message
 

@@ -210,7 +210,7 @@ UNKNOWN_FAMILY = {"optimizer": "growing-budgets", "family": {"optimizer": "modul
         (lambda: GrowingBudgets(optimizers.RandomSearch()), ValueError, "RandomSearch has no argument 'budget'"),
         (lambda: GrowingBudgets(Diagonal(), first="10*n"), ValueError, "multiple of the dimension such as '10"),
         (lambda: GrowingBudgets(Diagonal(), first=0), ValueError, "first is 0"),
-        (lambda: GrowingBudgets(Diagonal(), factor=1.0), ValueError, "factor is 1.0; valid is 1.000001 to"),
+        (lambda: GrowingBudgets(Diagonal(), factor=1.0), ValueError, "factor is 1.0; it must be from 1.000001 to"),
         (
             lambda: optimizers.from_description(
                 {"optimizer": "growing-budgets", "family": {"optimizer": "modular-cmae"}}

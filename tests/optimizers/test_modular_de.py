@@ -323,15 +323,15 @@ def test_it_solves_what_it_should(record, functions):
     ("keywords", "error", "complaint"),
     [
         ({"base": "RAND"}, TypeError, "no argument 'base'.*mutation_base"),
-        ({"mutation_base": "current"}, ValueError, "valid are: BEST, RAND, TARGET"),
+        ({"mutation_base": "current"}, ValueError, "choose from: BEST, RAND, TARGET"),
         ({"mutation_reference": None}, TypeError, "one of the words BEST, NONE, PBEST, RAND"),
-        ({"mutation_n_comps": 3}, ValueError, "mutation_n_comps is 3; valid is 1 to 2"),
+        ({"mutation_n_comps": 3}, ValueError, "mutation_n_comps is 3; it must be from 1 to 2"),
         ({"lpsr": "yes"}, TypeError, "true or false"),
-        ({"F": 2.5}, ValueError, "F is 2.5; valid is 0 to 2"),
+        ({"F": 2.5}, ValueError, "F is 2.5; it must be from 0 to 2"),
         ({"CR": float("nan")}, ValueError, "CR is nan"),
         ({"budget": 0}, ValueError, "budget is 0"),
-        ({"population_size": 10, "population_per_variable": 2}, ValueError, "give one of them"),
-        ({"pbest_value": 0.0}, ValueError, "pbest_value is 0.0; valid is 1e-12"),
+        ({"population_size": 10, "population_per_variable": 2}, ValueError, "give only one of them"),
+        ({"pbest_value": 0.0}, ValueError, "pbest_value is 0.0; it must be from 1e-12"),
         (
             {"population_size": 4, "lpsr": True, "mutation_base": "rand", "mutation_n_comps": 2},
             ValueError,
@@ -345,7 +345,7 @@ def test_wrong_arguments_are_named(keywords, error, complaint):
 
 
 def test_an_unknown_variant_lists_all():
-    with pytest.raises(ValueError, match=r"did you mean 'L-SHADE'\? valid are: DAS1, DAS2, Gamperle1"):
+    with pytest.raises(ValueError, match=r"did you mean 'L-SHADE'\? choose from: DAS1, DAS2, Gamperle1"):
         ModularDE.variant("LSHADES")
 
 
@@ -389,5 +389,5 @@ def test_names_and_descriptions_of_resized_variants_are_short():
     assert optimizer.name == "L-SHADE-F=0.7-population_size=40"
     assert describe(optimizer) == {"optimizer": "modular-de-l-shade", "F": 0.7, "population_size": 40}
     assert ModularDE(F=0.9, CR=0.9).name == "Qin1-population_size=None"  # its size is 10 d
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match="give only one of them"):
         ModularDE.variant("L-SHADE", population_size=40, population_per_variable=3)

@@ -144,17 +144,19 @@ def test_what_cannot_be_kept_is_refused(optimizer):
 @pytest.mark.parametrize("optimizer", [RandomSearch(), CMAES(), PyCMA(), Pymoo(), ModularDE(), Nevergrad()])
 def test_wrong_tells_are_named_and_change_nothing(optimizer):
     state = optimizer.init(space(PLAIN), np.random.default_rng(2))
-    with pytest.raises(RuntimeError, match=r"call ask\(state\) first"):
+    with pytest.raises(RuntimeError, match=r"call ask\(state\) before tell"):
         optimizer.tell(state, np.zeros(3), 1.0)
     asked, state = optimizer.ask(state)
     values, shape = np.zeros(asked.shape[:-1]), rf"\({''.join(f'{m},' for m in asked.shape[:-1])}\)"
     for wrong in (np.zeros((2, 2)), [1.0, 2.0]):
-        with pytest.raises(ValueError, match=rf"values have shape .*; for what was asked it is {shape}"):
+        with pytest.raises(
+            ValueError, match=rf"values have shape .*; to match the points from ask, it must be {shape}"
+        ):
             optimizer.tell(state, asked, wrong)
     missing = values + np.nan
-    with pytest.raises(ValueError, match=r"values are NaN.*; tell \+inf where there is no value"):
+    with pytest.raises(ValueError, match=r"values are NaN.*; use \+inf where there is no value"):
         optimizer.tell(state, asked, missing if missing.ndim else float(missing))
-    with pytest.raises(ValueError, match=r"points of shape .* are not those that ask gave"):
+    with pytest.raises(ValueError, match=r"points of shape .* are not those that ask returned"):
         optimizer.tell(state, asked + 1, values)
     assert state.evaluations == 0
     optimizer.tell(state, asked, values)
@@ -164,9 +166,11 @@ def test_wrong_tells_are_named_and_change_nothing(optimizer):
 def test_constraints_are_asked_for():
     optimizer = PyCMA()
     asked, state = optimizer.ask(optimizer.init(space(CONSTRAINED), np.random.default_rng(2)))
-    with pytest.raises(ValueError, match="the problem has 1 constraints; tell their values as `constraints`"):
+    with pytest.raises(ValueError, match="the problem has 1 constraint; pass the values to tell as `constraints`"):
         optimizer.tell(state, asked, np.zeros(len(asked)))
-    with pytest.raises(ValueError, match=r"the constraints have shape \(7,\); for what was asked it is \(7, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"the constraints have shape \(7,\); to match the points from ask, it must be \(7, 1\)"
+    ):
         optimizer.tell(state, asked, np.zeros(7), np.zeros(7))
 
 
@@ -358,8 +362,8 @@ def test_nan_is_told_as_infinity_whatever_the_problem():
 
 
 @pytest.mark.parametrize(("method", "answer", "complaint"), [
-    ("ask", lambda self, state: np.zeros((2, 3)), r"ask of climber returned ndarray; return \(points, state\)"),
-    ("tell", lambda self, state, points, values: None, "tell of climber returned None; it has to return the state"),
+    ("ask", lambda self, state: np.zeros((2, 3)), r"ask of climber returned ndarray; it must return \(points, state\)"),
+    ("tell", lambda self, state, points, values: None, "tell of climber returned None; it must return the state"),
 ])  # fmt: skip
 def test_what_a_user_forgets_to_return_is_named(method, answer, complaint):
     wrong = type("Wrong", (Climber,), {method: answer})
@@ -379,5 +383,5 @@ def test_what_is_missing_of_an_optimizer_is_named():
         async def ask(self, state):
             return None
 
-    with pytest.raises(TypeError, match="async function, of which nothing runs"):
+    with pytest.raises(TypeError, match="async function, so calling it runs none of its code"):
         pb.optimizers.as_optimizer(Deferred())

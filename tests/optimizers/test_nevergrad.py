@@ -223,7 +223,7 @@ def test_every_name_in_the_registry_works_or_has_a_reason():
     assert len(known.works) + sum(map(len, json.loads(module.NAMES.read_text())["left_out"].values())) == 542
     for name, reason in known.left_out.items():
         with pytest.raises(
-            ValueError, match=f"algorithm is {re.escape(repr(name))}, which is left out: {re.escape(reason)};"
+            ValueError, match=f"algorithm is {re.escape(repr(name))}, which is not offered: {re.escape(reason)};"
         ):
             Nevergrad(algorithm=name, budget=100)
     assert all(Nevergrad(algorithm=name.lower(), budget=9).algorithm == name for name in known.works)
@@ -252,14 +252,14 @@ def test_the_committed_names_are_as_their_script_finds_them():
         (
             lambda: Nevergrad(algorithm="NGOpt8"),
             ValueError,
-            "left out: chooses .* fail on NumPy 2.4;.* see polarbear",
+            "not offered: chooses .* fail on NumPy 2.4;.* see polarbear",
         ),
         (
             lambda: Nevergrad(algorithm="rfmetamodel"),
             ValueError,
-            "left out: fits surrogate models",
+            "not offered: fits surrogate models",
         ),
-        (lambda: Nevergrad(algorithm="SMAC3"), ValueError, "left out: needs smac; 3"),
+        (lambda: Nevergrad(algorithm="SMAC3"), ValueError, "not offered: needs smac; 3"),
         (lambda: Nevergrad(algorithm=3), TypeError, "algorithm is 3"),
         (lambda: Nevergrad(algorithm="HammersleySearch"), ValueError, "budget is None; nevergrad's HammersleySearch"),
         (lambda: Nevergrad(budget=0), ValueError, "budget is 0"),

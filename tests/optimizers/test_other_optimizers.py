@@ -175,7 +175,7 @@ def test_options_take_effect(record, functions):
 @pytest.mark.parametrize(
     ("make", "error", "complaint"),
     [
-        (lambda: optimizers.ScipyMinimize("Nelder"), ValueError, "valid are: BFGS, CG, COBYLA"),
+        (lambda: optimizers.ScipyMinimize("Nelder"), ValueError, "choose from: BFGS, CG, COBYLA"),
         (lambda: optimizers.ScipyMinimize("Newton-CG"), ValueError, "method is 'Newton-CG'"),
         (lambda: optimizers.ScipyMinimize("BFGS", options={"maxfun": 3}), ValueError, "BFGS has no option 'maxfun'"),
         (lambda: optimizers.ScipyMinimize(metod="BFGS"), TypeError, "did you mean 'method'"),
@@ -185,7 +185,7 @@ def test_options_take_effect(record, functions):
         (lambda: optimizers.ScipyDifferentialEvolution(popsize=0), ValueError, "popsize is 0"),
         (lambda: optimizers.ScipyDifferentialEvolution(mutation=3.0), ValueError, "mutation is 3.0"),
         (lambda: optimizers.ScipyDifferentialEvolution(mutation=(0.1,)), ValueError, "pair"),
-        (lambda: optimizers.RandomSearch(block=3), TypeError, "no argument 'block'; valid are: name"),
+        (lambda: optimizers.RandomSearch(block=3), TypeError, "no argument 'block'; choose from: name"),
         (lambda: optimizers.FunctionOptimizer(3), TypeError, "3 cannot be called"),
         (lambda: optimizers.FunctionOptimizer("nowhere:f"), ValueError, "cannot be imported"),
         (lambda: optimizers.FunctionOptimizer(lambda problem: None), TypeError, r"two arguments, \(problem, rng\)"),
@@ -254,19 +254,19 @@ def test_descriptions_come_back_through_json(optimizer):
 @pytest.mark.parametrize(
     ("description", "complaint"),
     [
-        ({"optimizer": "modular-cma"}, "did you mean 'modular-cmaes'.*valid are: .*function, .*modular-cmaes"),
+        ({"optimizer": "modular-cma"}, "did you mean 'modular-cmaes'.*choose from: .*function, .*modular-cmaes"),
         ({"optimizer": "modular-cmaes", "sigma": 1}, "no argument 'sigma'.*relative_sigma0"),
         ({"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "CAS"}, "modular-cmaes-anytime'.*'CSA'"),
-        ({"optimizer": "random-search", "seed": 1}, "valid are: name"),
+        ({"optimizer": "random-search", "seed": 1}, "choose from: name"),
         ({"optimizer": "function", "function": "search"}, "module:name"),
         ({"optimizer": "function"}, "optimizer 'function'.*function"),
-        ({}, "{} does not say which optimizer; valid are: "),
+        ({}, "{} does not say which optimizer; choose from: "),
         (
             {"optimizer": "scipy-DEE"},
             "^optimizer 'scipy-DEE': method is 'DEE'; .* did you mean the optimizer 'scipy-DE'",
         ),
         ({"optimizer": "scipy-nelder"}, "^optimizer 'scipy-nelder': method is .* did you mean 'Nelder-Mead'"),
-        ("random-search", "describes no optimizer"),
+        ("random-search", "does not describe an optimizer"),
     ],
 )
 def test_wrong_descriptions_are_named(description, complaint):

@@ -222,7 +222,11 @@ def test_the_arguments_are_scipy_s():
     [
         (lambda: ScipyDualAnnealing(visit=4.0), ValueError, "visit is 4.0"),
         (lambda: ScipyDualAnnealing(accept=0.0), ValueError, "accept is 0.0"),
-        (lambda: ScipyDualAnnealing(temp=1.0), TypeError, "no argument 'temp'; valid are: .*initial_temp|did you mean"),
+        (
+            lambda: ScipyDualAnnealing(temp=1.0),
+            TypeError,
+            "no argument 'temp'; choose from: .*initial_temp|did you mean",
+        ),
         (lambda: Seen(objectives=2).run(ScipyDualAnnealing()), ValueError, "one objective; the problem has 2"),
         (lambda: Seen(objectives=2).run(ScipyMinimize()), ValueError, "one objective; the problem has 2"),
     ],

@@ -321,7 +321,7 @@ class TestPopulations:
 
     def test_nevergrad_says_which_of_its_optimizers_takes_none(self):
         pytest.importorskip("nevergrad")
-        with pytest.raises(ValueError, match="takes no points that it has not asked for; set transfer='nothing'"):
+        with pytest.raises(ValueError, match="accepts only points that it has asked for; set transfer='nothing'"):
             run(Switch(RandomSearch(), "nevergrad-SQP", at=20), budget=100)
 
 
@@ -442,15 +442,15 @@ def test_when_and_what_are_given_by_place_as_well():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Switch("random-search", "random-search"), ValueError, "nothing says when to switch; give at=1000"),
+        (lambda: Switch("random-search", "random-search"), ValueError, "no switching condition is given; set at=1000"),
         (lambda: Switch("random-search", Grid(), at=5), ValueError, "grid cannot start from another optimizer"),
         (
             lambda: Switch("random-search", NLopt(algorithm="GN_DIRECT"), at=5),
             ValueError,
             "NLopt-GN_DIRECT cannot start from another optimizer; set transfer='nothing'",
         ),
-        (lambda: Switch("random-search", "random-search", at=0), ValueError, "at is 0; valid is 1 or more"),
-        (lambda: Switch("random-search", "random-search", at="ten"), ValueError, "'ten' is no budget"),
+        (lambda: Switch("random-search", "random-search", at=0), ValueError, "at is 0; it must be 1 or more"),
+        (lambda: Switch("random-search", "random-search", at="ten"), ValueError, "'ten' is not a budget"),
         (lambda: Switch("random-search", "random-search", rule=3), ValueError, "rule is 3; write it as 'module:name'"),
         (lambda: Switch("random-search", 3, at=5), TypeError, "3"),
         (lambda: Switch("random-search", "random-search", at=5, transfer="all"), ValueError, "transfer"),

@@ -148,14 +148,14 @@ def test_descriptions_come_back():
 @pytest.mark.parametrize(
     ("keywords", "error", "complaint"),
     [
-        ({"functions": 25}, ValueError, "functions is 25; valid is 1 to 24"),
+        ({"functions": 25}, ValueError, "functions is 25; it must be from 1 to 24"),
         ({"second_functions": 0}, ValueError, "second_functions is 0"),
-        ({"alphas": 1.1}, ValueError, "alphas is 1.1; valid is 0 to 1"),
-        ({"alphas": (0.5, 0.5)}, ValueError, "alphas is .* names one twice"),
+        ({"alphas": 1.1}, ValueError, "alphas is 1.1; it must be from 0 to 1"),
+        ({"alphas": (0.5, 0.5)}, ValueError, "alphas is .* contains an entry twice"),
         ({"alphas": ()}, ValueError, "alphas is empty"),
         ({"alphas": "half"}, TypeError, "alphas is 'half'"),
         ({"alphas": True}, TypeError, "alphas is True"),
-        ({"dimensions": 1}, ValueError, "dimensions is 1; valid is 2 or more"),
+        ({"dimensions": 1}, ValueError, "dimensions is 1; it must be 2 or more"),
         ({"instances": 0}, ValueError, "instances is 0"),
         ({"second_instances": 200_001}, ValueError, "second_instances is 200001"),
         ({"seed": -1}, ValueError, "seed is -1"),
@@ -171,7 +171,7 @@ def test_the_stream_refuses(keywords, error, complaint):
     [
         ((0, 1, 0.5, 1, 2), ValueError, "first is 0"),
         ((1, 25, 0.5, 1, 2), ValueError, "second is 25"),
-        ((1, 1, -0.5, 1, 2), ValueError, "alpha is -0.5; valid is 0 to 1"),
+        ((1, 1, -0.5, 1, 2), ValueError, "alpha is -0.5; it must be from 0 to 1"),
         ((1, 1, math.nan, 1, 2), ValueError, "alpha is nan"),
         ((1, 1, None, 1, 2), TypeError, "alpha is None"),
         ((1, 1, 0.5, 0, 2), ValueError, "instance is 0"),

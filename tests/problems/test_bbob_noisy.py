@@ -305,9 +305,9 @@ def test_names_traits_descriptions_and_pickles():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((100, 1, 5), "function is 100; valid is 101 to 130"),
+        ((100, 1, 5), "function is 100; it must be from 101 to 130"),
         ((101, 0, 5), "instance is 0"),
-        ((101, 1, 1), "dimension is 1; valid is 2 or more"),
+        ((101, 1, 1), "dimension is 1; it must be 2 or more"),
     ],
 )
 def test_what_there_is_not_is_refused(arguments, complaint):

@@ -215,10 +215,10 @@ def test_grids_run_through_dimensions_then_functions_then_instances():
     ("arguments", "error", "complaint"),
     [
         (("bbob-mixin", 1, 1, 5), ValueError, "suite 'bbob-mixin' is unknown; did you mean 'bbob-mixint'"),
-        (("bbob-mixint", 25, 1, 5), ValueError, "function is 25; valid is 1 to 24"),
-        (("bbob-biobj", 1, 16, 5), ValueError, "instance is 16; valid is 1 to 15"),
-        (("bbob-mixint", 1, 1, 7), ValueError, "dimension is 7; valid are 5, 10, 20, 40, 80, 160"),
-        (("coco-bbob", 1, 1, 1), ValueError, "dimension is 1; valid is 2 or more"),
+        (("bbob-mixint", 25, 1, 5), ValueError, "function is 25; it must be from 1 to 24"),
+        (("bbob-biobj", 1, 16, 5), ValueError, "instance is 16; it must be from 1 to 15"),
+        (("bbob-mixint", 1, 1, 7), ValueError, "dimension is 7; it must be one of 5, 10, 20, 40, 80, 160"),
+        (("coco-bbob", 1, 1, 1), ValueError, "dimension is 1; it must be 2 or more"),
         (("bbob-boxed", True, 1, 5), TypeError, "function is True; it must be a whole number"),
         (("bbob-boxed", 1, "1", 5), TypeError, "instance is '1'; it must be a whole number"),
     ],
@@ -229,9 +229,9 @@ def test_what_a_suite_does_not_have_is_refused(arguments, error, complaint):
 
 
 def test_streams_refuse_what_their_suite_does_not_have():
-    with pytest.raises(ValueError, match="dimensions is 5; valid are 20, 40"):
+    with pytest.raises(ValueError, match="dimensions is 5; it must be one of 20, 40"):
         problems.BBOBLargescale(dimensions=5)
-    with pytest.raises(ValueError, match="functions is 55; valid is 1 to 54"):
+    with pytest.raises(ValueError, match="functions is 55; it must be from 1 to 54"):
         problems.BBOBConstrained(functions="50-55")
 
 

@@ -167,7 +167,7 @@ def test_repeated_lists_start_over():
             ValueError,
             "two problems are called 'it'",
         ),
-        ([3], TypeError, "3 is no problem"),
+        ([3], TypeError, "3 is not a problem"),
         ([sphere], TypeError, "FunctionProblem"),
     ],
 )
@@ -194,9 +194,9 @@ def test_as_instances_takes_what_people_have():
         assert repeated[0].build().dimension == 2
         assert repeated[3].name == repeated[0].name
     assert problems.as_instances(Bounded())[0].build().optimum == 0.0
-    with pytest.raises(TypeError, match="no problem"):
+    with pytest.raises(TypeError, match="is not a problem"):
         problems.as_instances(sphere)
-    with pytest.raises(TypeError, match="no problem"):
+    with pytest.raises(TypeError, match="is not a problem"):
         problems.as_instances(None)
 
 
@@ -237,15 +237,15 @@ def test_descriptions_are_short_and_say_where_functions_are():
 @pytest.mark.parametrize(
     ("description", "complaint"),
     [
-        ({"suite": "ma-bob"}, "did you mean 'ma-bbob'.*valid are: affine-bbob, bbob, bbob-biobj.*, ma-bbob, .*pbo"),
+        ({"suite": "ma-bob"}, "did you mean 'ma-bbob'.*choose from: affine-bbob, bbob, bbob-biobj.*, ma-bbob, .*pbo"),
         ({"suite": "bbob", "function": [1]}, "no argument 'function'; did you mean 'functions'"),
-        ({"suite": "bbob", "functions": [99]}, "suite 'bbob': functions is 99; valid is 1 to 24"),
+        ({"suite": "bbob", "functions": [99]}, "suite 'bbob': functions is 99; it must be from 1 to 24"),
         ({"suite": "ma-bbob", "dimension": "many"}, "suite 'ma-bbob': dimension is 'many'"),
         ({"suite": "list", "problems": [{"problem": "bbob", "function": 1}]}, "problem 'bbob'.*instance"),
         ({"suite": "list", "problems": [{"problem": "cec"}]}, "problem 'cec' is unknown"),
         ({"suite": "function", "function": "sphere", "lower": 0, "upper": 1}, "write it as 'module:name'"),
         ({"functions": [1]}, "does not say which suite"),
-        ("bbob", "describes no suite"),
+        ("bbob", "does not describe a suite"),
     ],
 )
 def test_wrong_descriptions_are_named(description, complaint):

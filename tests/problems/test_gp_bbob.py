@@ -385,9 +385,9 @@ def test_streams_and_problems_are_described_in_full():
 @pytest.mark.parametrize(
     ("keywords", "error", "complaint"),
     [
-        ({"dimension": 1}, ValueError, "dimension is 1, which allows 1; valid is 2 or more"),
+        ({"dimension": 1}, ValueError, "dimension is 1; it must be 2 or more"),
         ({"dimension": 2.5}, ValueError, "whole number"),
-        ({"dimension": "N(240, 30)"}, ValueError, "cut off as in"),
+        ({"dimension": "N(240, 30)"}, ValueError, "truncate it as in"),
         ({"dimension": "240"}, ValueError, "are written like"),
         ({"dimension": None}, TypeError, "give a number, or a distribution"),
         ({"temperature": 0}, ValueError, "above 0"),
@@ -398,9 +398,9 @@ def test_streams_and_problems_are_described_in_full():
         ({"features": "DU{5, ..., 3}"}, ValueError, "below the second"),
         ({"features": "DU{0.5, ..., 3}"}, ValueError, "whole numbers"),
         ({"features": "Trunc(DU{1, ..., 3}; [1, 2])"}, ValueError, "smaller range"),
-        ({"lengthscale": "Trunc(N(0, 1); [40, 50])"}, ValueError, "nothing of the distribution"),
-        ({"sparsity": "LN(1.1, 0.5)"}, ValueError, "0 to inf active components; valid is 1 to 24"),
-        ({"sparsity": 25}, ValueError, "valid is 1 to 24"),
+        ({"lengthscale": "Trunc(N(0, 1); [40, 50])"}, ValueError, "almost no probability"),
+        ({"sparsity": "LN(1.1, 0.5)"}, ValueError, "0 to inf active components; it must allow only 1 to 24"),
+        ({"sparsity": 25}, ValueError, "it must allow only 1 to 24"),
         ({"instances": "0-3"}, ValueError, "instances is 0"),
         ({"seed": -1}, ValueError, "seed is -1"),
     ],
@@ -413,10 +413,10 @@ def test_the_stream_refuses(keywords, error, complaint):
 @pytest.mark.parametrize(
     ("keywords", "error", "complaint"),
     [
-        ({"instances": [1] * 23}, ValueError, "holds 23 numbers, not one for each of the 24 functions"),
+        ({"instances": [1] * 23}, ValueError, "has length 23; it must have one number for each of the 24 functions"),
         ({"instances": [0] * 24}, ValueError, "instance of function 1 is 0"),
         ({"dimension": 1}, ValueError, "dimension is 1"),
-        ({"temperature": 0.0}, ValueError, "valid is above 0"),
+        ({"temperature": 0.0}, ValueError, "it must be above 0"),
         ({"amplitude": -1.0}, ValueError, "0 or more"),
         ({"offset": math.nan}, ValueError, "finite"),
         ({"lengthscale": "long"}, TypeError, "must be a number"),

@@ -160,7 +160,7 @@ def test_ruggedness_permutes_the_counts_wherever_it_is_allowed():
             values = [problem(point) for point in counts]
             assert sorted(values) == list(range(dimension + 1))
             assert values != sorted(values)
-        with pytest.raises(ValueError, match=f"ruggedness_gamma is {greatest + 1}; valid is 0 to {greatest}"):
+        with pytest.raises(ValueError, match=f"ruggedness_gamma is {greatest + 1}; it must be from 0 to {greatest}"):
             problems.WModelProblem("OneMax", 1, dimension, ruggedness_gamma=greatest + 1)
 
 
@@ -407,7 +407,12 @@ BAD = [
         "dimension is 1",
     ),
     (problems.PBOProblem, {"function": 23, "instance": 1, "dimension": 10}, ValueError, r"NQueens.* such as 9 or 16"),
-    (problems.PBO, {"dimensions": [16, 20]}, ValueError, "function 21 .IsingTriangular. in dimension 20; .* 16 or 25"),
+    (
+        problems.PBO,
+        {"dimensions": [16, 20]},
+        ValueError,
+        "function 21 .IsingTriangular. does not exist in dimension 20; .* 16 or 25",
+    ),
     (problems.PBO, {"functions": "0-3"}, ValueError, "functions is 0"),
     (problems.PBO, {"seed": 0.5}, TypeError, "seed is 0.5"),
     (
@@ -417,29 +422,29 @@ BAD = [
         "mean 'OneMax'",
     ),
     (problems.WModel, {"functions": []}, ValueError, "functions is empty"),
-    (problems.WModel, {"functions": ["OneMax", "OneMax"]}, ValueError, "names one twice"),
-    (problems.WModel, {"dummy_select_rate": 1.5}, ValueError, "dummy_select_rate is 1.5; valid is 0 to 1"),
+    (problems.WModel, {"functions": ["OneMax", "OneMax"]}, ValueError, "contains an entry twice"),
+    (problems.WModel, {"dummy_select_rate": 1.5}, ValueError, "dummy_select_rate is 1.5; it must be from 0 to 1"),
     (problems.WModel, {"dummy_select_rate": [0.5, math.nan]}, ValueError, "dummy_select_rate is nan"),
     (problems.WModel, {"dummy_select_rate": "all"}, TypeError, "dummy_select_rate is 'all'"),
     (problems.WModel, {"dummy_select_rate": 0.01}, ValueError, "selects none of 64 bits"),
-    (problems.WModel, {"epistasis_block_size": 65}, ValueError, "epistasis_block_size is 65; valid is 0 to 64"),
-    (problems.WModel, {"epistasis_block_size": 33, "neutrality_mu": 2}, ValueError, "valid is 0 to 32"),
+    (problems.WModel, {"epistasis_block_size": 65}, ValueError, "epistasis_block_size is 65; it must be from 0 to 64"),
+    (problems.WModel, {"epistasis_block_size": 33, "neutrality_mu": 2}, ValueError, "it must be from 0 to 32"),
     (
         problems.WModel,
         {"neutrality_mu": 33, "dummy_select_rate": 0.5},
         ValueError,
-        "mu is 33; valid is 0 to 32",
+        "mu is 33; it must be from 0 to 32",
     ),
-    (problems.WModel, {"ruggedness_gamma": 32}, ValueError, "ruggedness_gamma is 32; valid is 0 to 31"),
-    (problems.StarDiscrepancy, {"functions": 29}, ValueError, "functions is 29; valid is 30 to 59"),
+    (problems.WModel, {"ruggedness_gamma": 32}, ValueError, "ruggedness_gamma is 32; it must be from 0 to 31"),
+    (problems.StarDiscrepancy, {"functions": 29}, ValueError, "functions is 29; it must be from 30 to 59"),
     (problems.StarDiscrepancy, {"dimensions": 1112}, ValueError, "at most 1111"),
     (problems.StarDiscrepancy, {"integer": 1}, TypeError, "integer is 1; it must be true or false"),
-    (problems.SubmodularProblem, {"function": 2005}, ValueError, "function is 2005; valid are 2000-2004"),
+    (problems.SubmodularProblem, {"function": 2005}, ValueError, "function is 2005; it must be in 2000-2004"),
     (problems.Submodular, {"functions": [2000, 2140]}, ValueError, "functions is 2140"),
-    (problems.CEC2013Problem, {"function": 21}, ValueError, "function is 21; valid is 1 to 20"),
+    (problems.CEC2013Problem, {"function": 21}, ValueError, "function is 21; it must be from 1 to 20"),
     (problems.CEC2013, {"functions": "1,1"}, ValueError, "twice"),
-    (problems.CEC2022, {"dimensions": 5}, ValueError, "dimension is 5; valid are 2, 10 and 20"),
-    (problems.CEC2022, {"dimensions": 2}, ValueError, "function 6 in dimension 2"),
+    (problems.CEC2022, {"dimensions": 5}, ValueError, "dimension is 5; it must be 2, 10 or 20"),
+    (problems.CEC2022, {"dimensions": 2}, ValueError, "function 6 does not exist in dimension 2"),
     (
         problems.CEC2022Problem,
         {"function": 1, "instance": 2, "dimension": 10},

@@ -219,10 +219,10 @@ def test_dimensions_are_drawn_from_what_is_given(dimension, expected):
 @pytest.mark.parametrize(
     ("keywords", "error", "complaint"),
     [
-        ({"dimension": 1}, ValueError, "dimension is 1; valid is 2 or more"),
+        ({"dimension": 1}, ValueError, "dimension is 1; it must be 2 or more"),
         ({"dimension": (40, 2)}, ValueError, "must not be above"),
         ({"dimension": 2.5}, TypeError, "whole number"),
-        ({"threshold": 1.5}, ValueError, "threshold is 1.5; valid is 0 to 1"),
+        ({"threshold": 1.5}, ValueError, "threshold is 1.5; it must be from 0 to 1"),
         ({"threshold": "high"}, TypeError, "threshold is .high.; it must be a number"),
         ({"instances": "0-3"}, ValueError, "instances is 0"),
         ({"seed": "a"}, TypeError, "whole number"),

@@ -33,14 +33,14 @@ def test_sets_are_read_and_written_back(given, chosen):
 @pytest.mark.parametrize(
     ("given", "high", "message"),
     [
-        ("1-300000000", 200_000, "^n is 300000000; valid is 1 to 200000$"),
-        ("0-3", 10, "^n is 0; valid is 1 to 10$"),
-        ("2-1000000000", None, "^n is '2-1000000000', which names more than 1000000 numbers; give fewer$"),
-        ("2-" + "9" * 100, None, r"^n is '2-9{57}\.\.\., which names more than 1000000 numbers"),
-        (range(1, 10**30), None, "which names more than 1000000 numbers"),
-        ("1-600000,700000-1300000", 2**31, "which names more than 1000000 numbers"),
-        ("1-4,3", 10, "^n is '1-4,3', which names 3 twice"),
-        ("1,5-3", 10, "^n is '1,5-3', where '5-3' is empty; write 3-5$"),
+        ("1-300000000", 200_000, "^n is 300000000; it must be from 1 to 200000$"),
+        ("0-3", 10, "^n is 0; it must be from 1 to 10$"),
+        ("2-1000000000", None, "^n is '2-1000000000', which contains more than 1000000 numbers; give fewer$"),
+        ("2-" + "9" * 100, None, r"^n is '2-9{57}\.\.\., which contains more than 1000000 numbers"),
+        (range(1, 10**30), None, "which contains more than 1000000 numbers"),
+        ("1-600000,700000-1300000", 2**31, "which contains more than 1000000 numbers"),
+        ("1-4,3", 10, "^n is '1-4,3', which contains 3 twice"),
+        ("1,5-3", 10, "^n is '1,5-3', in which '5-3' is an empty range; write 3-5$"),
         ("1-", 10, "write it like"),
         ("", 10, "write it like"),
         ([], 10, "n is empty"),
@@ -57,10 +57,10 @@ def test_sets_that_are_none_are_refused_without_being_written_out(given, high, m
     [(problems.BBOB, "dimensions"), (problems.WModel, "neutrality_mu"), (problems.PBO, "dimensions")],
 )
 def test_suites_refuse_sets_without_an_upper_limit_that_are_too_large(suite, field):
-    with pytest.raises(ValueError, match=f"{field} is '2-1000000000', which names more than 1000000 numbers"):
+    with pytest.raises(ValueError, match=f"{field} is '2-1000000000', which contains more than 1000000 numbers"):
         suite(**{field: "2-1000000000"})
 
 
 def test_functions_of_submodular_problems_end_somewhere():
-    with pytest.raises(ValueError, match="functions is 1000000000; valid is 2000 to 2308"):
+    with pytest.raises(ValueError, match="functions is 1000000000; it must be from 2000 to 2308"):
         problems.Submodular("2000-1000000000")

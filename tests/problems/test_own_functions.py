@@ -74,7 +74,7 @@ class TestConstraints:
     @pytest.mark.parametrize(
         ("returned", "message"),
         [
-            (np.ma.masked, "masked values; there is no number behind a mask"),
+            (np.ma.masked, "masked values; return NaN where there is no value"),
             (None, "NoneType None; it must return one real number"),
             ("1", "str '1'; it must return one real number"),
             (np.ones(2), "it must return one real number"),
@@ -106,7 +106,7 @@ class TestConstraints:
         trial = problem.trial(np.random.default_rng(0))
         assert trial(np.array([2.0, 2.0])) == (8.0, 8.0 + 3.0)
         np.testing.assert_array_equal(trial.constraints(np.array([2.0, 2.0])), [3.0])
-        with pytest.raises(ValueError, match="sphere-d2 tells constraints and is maximized"):
+        with pytest.raises(ValueError, match="sphere-d2 is maximized and has constraints of the kind 'told'"):
             FunctionProblem(sphere, -5, 5, 2, minimize=False, constraints=[Constraint(below_one, "told")])
 
     def test_a_problem_tells_its_constraints_of_points_and_batches(self):
@@ -159,8 +159,8 @@ class TestConstraints:
             ({"kind": "soft"}, "a constraint lacks function"),
             ({"function": sphere, "weigth": 1}, "a constraint has no argument 'weigth'; did you mean 'weight'"),
             ({"function": sphere, "kind": "sof"}, "a constraint: kind is 'sof'; did you mean 'soft'"),
-            ({"function": sphere, "exponent": 0}, "exponent is 0.0; valid is above 0"),
-            ({"function": sphere, "weight": -1.0}, "weight is -1.0; valid is 0 or more"),
+            ({"function": sphere, "exponent": 0}, "exponent is 0.0; it must be above 0"),
+            ({"function": sphere, "weight": -1.0}, "weight is -1.0; it must be 0 or more"),
             ({"function": "no_such_module:g"}, "a constraint: function is 'no_such_module:g'"),
         ],
     )
@@ -190,10 +190,22 @@ class TestWholeVariables:
     @pytest.mark.parametrize(
         ("lower", "upper", "message"),
         [
-            (-2.7, 2.7, r"lower\[0\] is -2.7, but variable 0 takes whole .*; give the nearest whole number inside, -2"),
-            ([0.5, -3], [7, 2.5], r"upper\[1\] is 2.5, but variable 1 takes whole .*number inside, 2$"),
-            (0.2, 0.8, r"lower\[0\] is 0.2, .*; from 0.2 to 0.8 there are less than two; widen the box$"),
-            ([0, 1], [1, 1.5], r"upper\[1\] is 1.5, .*; from 1.0 to 1.5 there are less than two; widen the box$"),
+            (
+                -2.7,
+                2.7,
+                r"lower\[0\] is -2.7, but variable 0 takes whole .*; give the nearest whole number inside the box, -2",
+            ),
+            ([0.5, -3], [7, 2.5], r"upper\[1\] is 2.5, but variable 1 takes whole .*number inside the box, 2$"),
+            (
+                0.2,
+                0.8,
+                r"lower\[0\] is 0.2, .*; there are fewer than two whole numbers from 0.2 to 0.8; widen the box$",
+            ),
+            (
+                [0, 1],
+                [1, 1.5],
+                r"upper\[1\] is 1.5, .*; there are fewer than two whole numbers from 1.0 to 1.5; widen the box$",
+            ),
         ],
     )
     def test_their_bounds_have_to_be_whole(self, lower, upper, message):
@@ -204,7 +216,7 @@ class TestWholeVariables:
 
     @pytest.mark.parametrize("integers", [[2], [-1], [True], "all", [0.5]])
     def test_others_are_refused(self, integers):
-        with pytest.raises(ValueError, match="true or false, 2 of these, or a list of indices from 0 to 1"):
+        with pytest.raises(ValueError, match="true or false, a list of 2 of these, or a list of indices from 0 to 1"):
             FunctionProblem(sphere, -5, 5, 2, integers=integers)
 
 
@@ -262,7 +274,7 @@ class TestRegistering:
             ("mine", sphere, {"lowr": -1}, "no argument 'lowr'; did you mean 'lower'"),
             ("mine", 3, {}, "3 cannot be registered"),
             ("mine", dict, {}, "cannot be registered"),
-            ("mine", FunctionProblem(sphere, -1, 1, dimension=2), {}, "sphere-d2 is a problem already; register its f"),
+            ("mine", FunctionProblem(sphere, -1, 1, dimension=2), {}, "sphere-d2 is already a problem; register its f"),
         ],
     )
     def test_what_cannot_be_is_named(self, name, what, defaults, message):

@@ -96,11 +96,11 @@ def test_specs_and_built_problems_travel(spec):
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
-        ((0, 1, 5), ValueError, "function is 0; valid is 1 to 24"),
-        ((25, 1, 5), ValueError, "valid is 1 to 24"),
+        ((0, 1, 5), ValueError, "function is 0; it must be from 1 to 24"),
+        ((25, 1, 5), ValueError, "it must be from 1 to 24"),
         ((1, 0, 5), ValueError, "instance is 0"),
         ((1, 300_000, 5), ValueError, "1 to 200000"),
-        ((1, 1, 1), ValueError, "dimension is 1; valid is 2 or more"),
+        ((1, 1, 1), ValueError, "dimension is 1; it must be 2 or more"),
         ((1.5, 1, 5), TypeError, "whole number"),
         ((True, 1, 5), TypeError, "whole number"),
         (("1", 1, 5), TypeError, "whole number"),

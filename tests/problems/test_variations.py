@@ -123,7 +123,7 @@ def test_the_best_value_is_that_at_the_location_where_no_optimum_is_told():
     [
         (0.0, (0.0, 0.5), r"location is \[0.0, 0.5\], where .* has the value 0.25, but its optimum is 0.0; "),
         (-1.0, (0.0, 0.0), "has the value 0.0, but its optimum is -1.0"),
-        (None, (3.0, 0.0), r"has the value inf; it has to be where the best value is"),
+        (None, (3.0, 0.0), r"has the value inf; it must be where the best value is"),
     ],
 )
 def test_a_location_without_the_best_value_is_refused(optimum, location, message):
@@ -167,9 +167,9 @@ def test_maximized_problems_stay_so():
 @pytest.mark.parametrize(
     ("problem", "settings", "message"),
     [
-        (FunctionProblem(sphere, -1, 1, 2, integers=True), {"shift": 0.1}, "permuted and reflected only"),
+        (FunctionProblem(sphere, -1, 1, 2, integers=True), {"shift": 0.1}, "can only be permuted and reflected"),
         (FunctionProblem(sphere, [0, 0], [1, 2]), {"permute": True}, "differ in bounds"),
-        (FunctionProblem(sphere, -1, 1, 2), {"location": [0.0]}, "location has 1 numbers"),
+        (FunctionProblem(sphere, -1, 1, 2), {"location": [0.0]}, "location has length 1"),
     ],
 )
 def test_what_does_not_suit_a_function_is_refused_by_name(problem, settings, message):
@@ -192,16 +192,16 @@ def test_whole_variables_with_other_bounds_cannot_be_reflected():
             return BuiltProblem(self, sphere, sphere_of_many, bounds, None, traits=traits)
 
     assert Variations(Halved(), offset=(1, 1))[0].build()([1.0, 1.0]) == 3.0
-    with pytest.raises(ValueError, match="halved has whole variables whose bounds are not whole"):
+    with pytest.raises(ValueError, match="halved has integer variables with bounds that are not integers"):
         Variations(Halved(), flip=True)[0].build()
 
 
 @pytest.mark.parametrize(
     ("stream", "index", "message"),
     [
-        (Variations(FunctionProblem(sphere, -1, 1, 2)), -1, "index is -1; valid is 0 or more"),
+        (Variations(FunctionProblem(sphere, -1, 1, 2)), -1, "index is -1; it must be 0 or more"),
         (Variations(FunctionProblem(sphere, -1, 1, 2)), "1", "index is '1'; it must be a whole number"),
-        (problems.BBOB(), 1, "stream is BBOB.*; it must be a Variations"),
+        (problems.BBOB(), 1, "stream is BBOB.*; it must be of type Variations"),
     ],
 )
 def test_a_single_one_is_named_by_stream_and_index(stream, index, message):

@@ -96,7 +96,11 @@ def test_optimizers_by_class_name_and_function():
         ("random-search", TypeError, "algorithms is 'random-search'; give a list of at least two"),
         (3, TypeError, "algorithms is 3"),
         (["random-serch"], ValueError, "optimizer 'random-serch' is unknown; did you mean 'random-search'"),
-        ([pb.optimizers.FunctionOptimizer], TypeError, r"FunctionOptimizer cannot be made .* give FunctionOptimizer\("),
+        (
+            [pb.optimizers.FunctionOptimizer],
+            TypeError,
+            r"FunctionOptimizer cannot be created .* give FunctionOptimizer\(",
+        ),
         ([5], TypeError, "5 cannot be called; an optimizer is a function"),
     ],
 )
@@ -120,8 +124,8 @@ def test_problems_by_name_with_bounds_and_as_they_are():
         ("gp-bbob", 0, ValueError, "dimension is 0"),
         (sphere, 2, ValueError, "dimension is 2, but the problem has its own"),
         (sphere, None, TypeError, r"the function sphere has no bounds; give \(sphere, lower, upper\)"),
-        (PROBLEM, None, ValueError, "give the dimension too"),
-        (7, None, TypeError, "7 is no problem"),
+        (PROBLEM, None, ValueError, "give the dimension as well"),
+        (7, None, TypeError, "7 is not a problem"),
     ],
 )
 def test_what_is_no_problem_is_refused(given, dimension, error, message):

@@ -43,10 +43,10 @@ def test_distributions_have_the_moments_that_are_said():
     [
         ("sometimes", "budget 'sometimes' is unknown; choose one of uniform, log-uniform, final, worst"),
         ("1000*d", "needs one dimension"),
-        ("1000*n", r"'1000\*n' is no budget"),
-        ("-5", "'-5' is no budget"),
+        ("1000*n", r"'1000\*n' is not a budget"),
+        ("-5", "'-5' is not a budget"),
         ("1000..100", "1000..100 is empty; give the smaller budget first"),
-        ("100..", "'' is no budget"),
+        ("100..", "'' is not a budget"),
         ("normal(300)", r"has 1 parameter; normal takes two, mean and standard deviation, as in normal\(300, 50\)$"),
         ("norml(300, 5)", "distribution 'norml' .* did you mean 'normal'"),
         ("nan", "'nan' is unknown"),

@@ -83,7 +83,7 @@ def test_all_noise_has_the_same_variance_and_only_lasting_noise_lasts():
 def test_unknown_noise_and_algorithms_are_refused():
     with pytest.raises(ValueError, match="noise is 'cauchy'; choose one of gumbel, reversed-gumbel"):
         truth().run(RunKey("i", "a", 0), 6, noise="cauchy")
-    with pytest.raises(ValueError, match="no algorithm 'z' in the truth; it has a, b, c"):
+    with pytest.raises(ValueError, match="the truth has no algorithm 'z'; it has a, b, c"):
         truth().run(RunKey("i", "z", 0), 6)
 
 

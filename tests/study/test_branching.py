@@ -189,7 +189,7 @@ def test_a_run_that_comes_out_otherwise_is_noticed(source):
     [
         ({"at": [1_000]}, "every run had ended by then"),
         ({"at": [0]}, "at is 0"),
-        ({"at": ["x"]}, "'x' is no budget"),
+        ({"at": ["x"]}, "'x' is not a budget"),
         ({"at": []}, "at is empty"),
         ({"into": ["CMA"]}, "no algorithm 'CMA'; did you mean 'CMA-ES'"),
         ({"into": "AB"}, "no algorithm 'AB'; did you mean 'B'"),

@@ -102,7 +102,7 @@ def test_over_seconds_a_cluster_with_more_threads_than_cores_is_warned_of(tmp_pa
 def test_over_seconds_other_executors_are_warned_of_once_a_run_finds_no_core(tmp_path, all_cores):
     with (
         Isolated(ThreadPoolExecutor(len(all_cores) + 1)) as executor,
-        pytest.warns(OversubscriptionWarning, match=f"on {platform.node()} other runs keep to") as caught,
+        pytest.warns(OversubscriptionWarning, match=f"on {platform.node()} other runs occupy") as caught,
     ):
         race_in_seconds(tmp_path / "a.study", executor)
     assert len(caught) == 1

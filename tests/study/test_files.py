@@ -87,7 +87,7 @@ def test_names_have_to_be_text_on_one_line(tmp_path, algorithm, message):
     [
         ('optimizer = "function"', "line 8: optimizer 'function' lacks function"),
         ('optimizer = "growing-budgets"', "line 8: optimizer 'growing-budgets' lacks family"),
-        ('name = "a"', "line 7: number 1 of [[algorithms]], 'a', does not say which optimizer; valid are: "),
+        ('name = "a"', "line 7: number 1 of [[algorithms]], 'a', does not say which optimizer; choose from: "),
     ],
 )
 def test_what_an_optimizer_lacks_is_named(tmp_path, optimizer, message):
@@ -125,14 +125,14 @@ def test_the_model_is_the_instance_bootstrap_unless_it_is_named(tmp_path):
         (
             "20",
             "20\nseed = 9223372036854775807\nrepetitions = 3",
-            "line 3: seed is 9223372036854775807; valid is 0 to ",
+            "line 3: seed is 9223372036854775807; it must be from 0 to ",
         ),
-        ("20", f"20\nrepetitions = {10**23}", f"line 3: repetitions is {10**23}; valid is 1 to "),
+        ("20", f"20\nrepetitions = {10**23}", f"line 3: repetitions is {10**23}; it must be from 1 to "),
         ("\n[[", "\n[limits]\ntimeout = inf\n[[", "line 8: limits.timeout is inf; it must be finite"),
         (
             '"random-search"',
             '"modular-cmaes"\nx0 = [1.0]',
-            "line 8: plain-CMA-ES-CSA-x0=(1.0,) cannot run on bbob-f1-i1-d5: x0 has 1 entries",
+            "line 8: plain-CMA-ES-CSA-x0=(1.0,) cannot run on bbob-f1-i1-d5: x0 has length 1",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_so_may_those_of_a_list(tmp_path):
     ("old", "new", "message"),
     [
         ("[20]", "[2, 20]", "line 2: '10*d' needs one dimension"),
-        ("10*d", "ten", "line 2: race.times.first is 'ten': 'ten' is no budget; write a positive number"),
+        ("10*d", "ten", "line 2: race.times.first is 'ten': 'ten' is not a budget; write a positive number"),
         ("'10*d'", "true", "line 2: race.times.first is True; it must be a number"),
     ],
 )

@@ -55,7 +55,7 @@ def test_runs_over_seconds_take_a_core_that_no_run_beside_them_holds(others, all
 
 def test_runs_over_seconds_that_find_no_free_core_are_warned_of_once(others, all_cores, tmp_path):
     assert not others(len(all_cores))
-    with pytest.warns(OversubscriptionWarning, match="other runs keep to .*core.*seconds mean little") as caught:
+    with pytest.warns(OversubscriptionWarning, match="other runs occupy .*core.*seconds mean little") as caught:
         found = cores_of_runs(tmp_path / "a.study")
     assert len(caught) == 1
     assert found == ({-1.0} if len(os.sched_getaffinity(0)) > 1 else set(map(float, all_cores)))

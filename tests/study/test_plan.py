@@ -369,10 +369,10 @@ def test_budgets(budget, axis, at):
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ("d*1000", r"'d\*1000' is no budget; write a positive number, or a multiple of d such as 1000\*d"),
-        ("__import__('os')*d", "is no budget"),
-        ("1.2.3*d", r"'1.2.3\*d' is no budget"),
-        ("1__0*d", r"'1__0\*d' is no budget"),
+        ("d*1000", r"'d\*1000' is not a budget; write a positive number, or a multiple of d such as 1000\*d"),
+        ("__import__('os')*d", "is not a budget"),
+        ("1.2.3*d", r"'1.2.3\*d' is not a budget"),
+        ("1__0*d", r"'1__0\*d' is not a budget"),
         ("1e999*d", "positive number"),
         (0, "above 0"),
         ("0*d", "positive number"),

@@ -142,9 +142,9 @@ def test_no_more_runs_go_on_at_a_time_than_there_are_cores_unless_their_seconds_
     assert found.seconds - found.starting == pytest.approx(work / 2, rel=0.2)
     far = pb.study.estimate(plan, workers=8, cores=8, seconds=1.0)
     assert far.seconds - far.starting == pytest.approx(work / 8, rel=0.2)
-    with pytest.raises(ValueError, match="workers is 0; valid is 1 or more"):
+    with pytest.raises(ValueError, match="workers is 0; it must be 1 or more"):
         pb.study.estimate(plan, workers=0)
-    with pytest.raises(ValueError, match="cores is 0; valid is 1 or more"):
+    with pytest.raises(ValueError, match="cores is 0; it must be 1 or more"):
         pb.study.estimate(plan, cores=0)
 
 

@@ -438,7 +438,7 @@ def test_solved_runs_tie(tmp_path):
 
 @pytest.mark.parametrize("limit", [{"seconds": 0}, {"instances": -1}, {"evaluations": 0.0}])
 def test_impossible_limits_are_refused(limit):
-    with pytest.raises(ValueError, match=r"is (0\.0|-1); valid is (above 0|1 or more)"):
+    with pytest.raises(ValueError, match=r"is (0\.0|-1); it must be (above 0|1 or more)"):
         StopRules(**limit)
 
 

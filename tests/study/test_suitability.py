@@ -44,7 +44,7 @@ def test_a_plan_with_two_objectives_names_optimizer_problem_and_mend():
     suite = pb.problems.BBOBBiobj(functions=(3, 5), dimensions=(3, 2), instances=2)
     message = (
         r"^CMA-ES-CSA cannot run on bbob-biobj-f3-i2-d\d: ModularCMAES minimizes one objective; the problem has 2; "
-        r"take one for several, such as pymoo's NSGA2; leave one of the two out, or take another$"
+        r"use one for several, such as pymoo's NSGA2; leave one of the two out, or take another$"
     )
     with pytest.raises(Unsuitable, match=message):
         Plan([pb.optimizers.RandomSearch(), ModularCMAES.anytime()], suite, budget=10)
@@ -103,15 +103,20 @@ def test_a_missing_package_is_named_before_a_study_is_made(module, message, wron
             Pymoo(algorithm="NSGA2"),
             Traits(),
             3,
-            "takes problems of several objectives; the problem has 1; take one of",
+            "takes problems with several objectives; the problem has 1; use one of",
         ),
-        (Pymoo(algorithm="GA"), TWO, 3, "takes problems of one objective; the problem has 2; take one of AGEMOEA"),
-        (Pymoo(algorithm="SRES"), Traits(constraints=1), 3, "SRES takes no constraints here; take one of BIPOPCMAES"),
+        (Pymoo(algorithm="GA"), TWO, 3, "takes problems with one objective; the problem has 2; use one of AGEMOEA"),
+        (
+            Pymoo(algorithm="SRES"),
+            Traits(constraints=1),
+            3,
+            "SRES does not accept constraints here; use one of BIPOPCMAES",
+        ),
         (CMAES(separable=True), Traits(np.array([True, False])), 2, "separable is True, but the problem has integer"),
         (NLopt(algorithm="GN_AGS"), Traits(), 11, "GN_AGS takes at most 10 variables; the problem has 11"),
         (NLopt(algorithm="LN_NEWUOA"), Traits(), 1, "takes at least 2 variables; the problem has 1"),
         (QuasiRandomSearch(), Traits(), 21_202, "the Sobol sequence has at most 21201 variables"),
-        (ModularCMAES(x0=(1.0, 2.0)), Traits(), 3, "x0 has 2 entries; the problem has 3 variables"),
+        (ModularCMAES(x0=(1.0, 2.0)), Traits(), 3, "x0 has length 2; the problem has dimension 3"),
         (GrowingBudgets(pb.optimizers.ModularDE()), TWO, 3, "ModularDE minimizes one objective; the problem has 2"),
     ],
 )
@@ -195,7 +200,7 @@ def test_variations_that_do_not_suit_the_problem_are_refused_before_anything_run
         pb.study.race(race, pb.problems.Variations(NOISY, flip=True), tmp_path / "a.study")
     whole = pb.problems.PBOProblem(1, 1, 8)
     check_pairs({}, [pb.problems.Variations(whole, flip=True)[k] for k in range(3)])
-    with pytest.raises(Unsuitable, match="permuted and reflected only"):
+    with pytest.raises(Unsuitable, match="can only be permuted and reflected"):
         check_pairs({}, [pb.problems.Variations(whole, flip=True)[0], pb.problems.Variations(whole, shift=0.1)[0]])
     assert list(tmp_path.iterdir()) == []
 

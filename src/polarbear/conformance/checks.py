@@ -26,6 +26,7 @@ from polarbear.conformance.probes import (
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.optimizers import Optimizer, Switch, describe, from_description
 from polarbear.protocols import starts_from_others
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, Reason, Run
 from polarbear.validation import parse_number, whole_number
 
@@ -69,7 +70,7 @@ def bounds(optimizer: Optimizer) -> str:
         if outside.any():
             faults.append(f"{outside.mean():.1%} of its points lie outside {where}")
         elif fault := fault_of(run):
-            faults.append(f"in {where} {fault}")
+            faults.append(f"in {where}, {fault}")
     return "; ".join(faults)
 
 
@@ -78,11 +79,11 @@ def budget(optimizer: Optimizer) -> str:
     for evaluations in (1, 2, 7, SHORT, LONG):
         run, watched = run_on(optimizer, Probe(sphere), evaluations)
         if fault := fault_of(run):
-            return f"with a budget of {evaluations} {fault}"
+            return f"with a budget of {evaluations}, {fault}"
         if run.outcome.evaluations > evaluations:
-            return f"it spent {run.outcome.evaluations} evaluations of {evaluations}"
+            return f"it used {run.outcome.evaluations} evaluations of a budget of {evaluations}"
         if watched.late:
-            return f"it asked for {watched.late} more evaluations after it had been stopped at {evaluations}"
+            return f"it asked for {plural(watched.late, 'more evaluation')} after it had been stopped at {evaluations}"
     return ""
 
 
@@ -95,15 +96,15 @@ def seed(optimizer: Optimizer) -> str:
 def noise(optimizer: Optimizer) -> str:
     """It sees observations of a noisy problem, never the true values."""
     if objectives_of(optimizer) > 1:
-        raise Inapplicable("it takes several objectives only, and there are no noisy problems with several")
+        raise Inapplicable("it only accepts several objectives, and noisy problems have one")
     problem = NoisySphere()
     run, watched = run_on(optimizer, problem, USUAL)
     if fault := fault_of(run):
-        return f"on a noisy problem {fault}"
+        return f"on a noisy problem, {fault}"
     if problem.built[0].peeks:
-        return f"it asked {problem.built[0].peeks} times for values without noise"
+        return f"it asked for values without noise {plural(problem.built[0].peeks, 'time')}"
     seen = [float(value[0]) for value in watched.values]
-    return "" if seen == problem.built[0].observations[: len(seen)] else "it sees other values than the observations"
+    return "" if seen == problem.built[0].observations[: len(seen)] else "it sees values other than the observations"
 
 
 def nan(optimizer: Optimizer) -> str:
@@ -161,22 +162,22 @@ def progress(optimizer: Optimizer) -> str:
     if fault := fault_of(run):
         return fault
     improved = values.size > 1 and values[-1] < values[0] - 0.1 * abs(values[0])
-    return "" if improved else f"it got from {values[:1]} to {values[-1:]}"
+    return "" if improved else f"its best value was {values[:1]} at the start and {values[-1:]} at the end"
 
 
 def switch(optimizer: Optimizer) -> str:
     """A switch to itself after 400 evaluations of 800 changes nothing, or loses no more than its `switch_cost`."""
     if objectives_of(optimizer) > 1:
-        raise Inapplicable("it takes several objectives only, and a switch is decided by one")
+        raise Inapplicable("it only accepts several objectives, and switches need a single one")
     if not starts_from_others(optimizer):
-        raise Inapplicable("it cannot start from another optimizer; a method run_from(problem, rng, start) would do so")
+        raise Inapplicable("it cannot start from another optimizer; this needs a method run_from(problem, rng, start)")
     switched = Switch(optimizer, optimizer, at=USUAL, name=optimizer.name)  # the name is part of a run's seed
     stated = getattr(optimizer, "switch_cost", None)
     if stated is not None:
         return _loses(optimizer, switched, _evaluations_of(stated))
     (run, alone), (after, again) = (run_on(each, ELLIPSOID, 2 * USUAL) for each in (optimizer, switched))
     if fault := fault_of(run) or fault_of(after):
-        return f"switched to itself {fault}"
+        return f"when switched to itself, {fault}"
     first, second = np.array(alone.points), np.array(again.points)
     common = min(len(first), len(second))
     differ = np.flatnonzero((first[:common] != second[:common]).any(axis=1))
@@ -184,9 +185,9 @@ def switch(optimizer: Optimizer) -> str:
         return ""
     return (
         f"a switch to itself after {USUAL} evaluations changes the run from point "
-        f"{int(differ[0]) + 1 if differ.size else common + 1} on; let run_from take over start.state, and end its "
-        "generations by ends_steps, or say how many evaluations are lost at most by an attribute switch_cost, such as "
-        '50, "10*d" or "all"'
+        f"{int(differ[0]) + 1 if differ.size else common + 1} on; let run_from take over start.state, and report "
+        "the end of each generation (attribute ends_steps), or give the maximum number of evaluations lost in an "
+        'attribute switch_cost, such as 50, "10*d" or "all"'
     )
 
 
@@ -201,7 +202,7 @@ def travel(optimizer: Optimizer) -> str:
         if describe(again) != described:
             return "it changes when it is pickled"
         if describe(from_description(described)) != described:
-            return "its description in a study file makes another optimizer"
+            return "its description in a study file yields a different optimizer"
     except Exception as error:  # noqa: BLE001 - the same for study files
         return f"it cannot be described in a study file: {type(error).__name__}: {error}"
     return ""
@@ -244,12 +245,12 @@ def _loses(optimizer: Optimizer, switched: Optimizer, cost: int) -> str:
         alone, _ = run_on(optimizer, ELLIPSOID, 2 * USUAL, seed)
         again, _ = run_on(switched, ELLIPSOID, 2 * USUAL + cost, seed)
         if fault := fault_of(alone) or fault_of(again):
-            return f"switched to itself {fault}"
+            return f"when switched to itself, {fault}"
         if again.trajectory.values[-1] <= max(alone.trajectory.values[-1], FLOOR):
             return ""
     return (
-        f"with a switch to itself after {USUAL} evaluations it is worse in {SEEDS} of {SEEDS} runs, although these had "
-        f"{cost} evaluations more, its switch_cost"
+        f"with a switch to itself after {USUAL} evaluations, it is worse in {SEEDS} of {SEEDS} runs, although these "
+        f"had {plural(cost, 'more evaluation')}, its switch_cost"
     )
 
 
@@ -265,7 +266,7 @@ def _withstands(optimizer: Optimizer, value: float) -> str:
         if not wrong and "half" in where and value != -np.inf:
             wrong = _ends_early(run, watched)
         if wrong:
-            return f"where {where} is {value} {wrong}"
+            return f"where {where} is {value}, {wrong}"
     return ""
 
 
@@ -281,7 +282,7 @@ def _ends_early(run: Run, watched: Watched) -> str:
     without = run_on(watched.optimizer, Probe(sphere), LONG)[0].outcome
     message = f"it ends after {ended} of {USUAL} evaluations"
     if without.reason is Reason.BUDGET:
-        return f"{message}, while it spends all of {LONG:,} on the sphere itself"
+        return f"{message}, but uses all {LONG:,} on the sphere itself"
     if watched.ended_where_infinite and without.evaluations > ended:
-        return f"{message}, at the first such value, but after {without.evaluations:,} on the sphere itself"
+        return f"{message}, at the first such value, but only after {without.evaluations:,} on the sphere itself"
     return ""

@@ -13,6 +13,7 @@ from polarbear.experiment import Limits, Stop, Task, execute
 from polarbear.optimizers import Optimizer, drive, refusal
 from polarbear.problems import MultiObjectiveProblem, Traits
 from polarbear.problems.evaluation import BuiltProblem, as_points
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, Reason, Run, RunKey
 
 Objective = Callable[[FloatArray], float]
@@ -219,7 +220,7 @@ def sphere(x: FloatArray) -> float:
 def fault_of(run: Run) -> str:
     """How a run failed; empty if it did not."""
     if run.outcome.reason is Reason.FAILED:
-        return f"it fails with {run.outcome.message} after {run.outcome.evaluations} evaluations"
+        return f"it fails with {run.outcome.message} after {plural(run.outcome.evaluations, 'evaluation')}"
     return "" if run.outcome.evaluations else "it evaluates nothing"
 
 

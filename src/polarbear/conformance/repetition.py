@@ -14,6 +14,7 @@ import numpy as np
 from polarbear.conformance.probes import OFF_CENTRE, USUAL, fault_of, run_on
 from polarbear.experiment import Confinement, WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 P = ParamSpec("P")
@@ -108,9 +109,9 @@ def _points(optimizer: Optimizer, seed: int) -> tuple[FloatArray, str]:
 def _difference(first: FloatArray, again: FloatArray, fault: str) -> str:
     """How a run's repetition differs, if it does."""
     if fault:
-        return f"a run repeated with the same seed ends otherwise: {fault}"
+        return f"a run repeated with the same seed ends differently: {fault}"
     if first.shape != again.shape:
-        return f"a run repeated with the same seed evaluates {len(again)} points instead of {len(first)}"
+        return f"a run repeated with the same seed evaluates {plural(again, 'point')} instead of {len(first):,}"
     differ = np.flatnonzero((first != again).any(axis=1))
     return f"a run repeated with the same seed differs from point {int(differ[0]) + 1} on" if differ.size else ""
 
@@ -119,9 +120,9 @@ def _elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float, confinem
     try:
         again = _call(timeout, confinement, _points, optimizer, 1)
     except WorkerError as error:
-        return f"a second process, in which its run is repeated, was lost: {error}"
+        return f"the second process, which repeats its run, was lost: {error}"
     except Exception as error:  # noqa: BLE001 - pickling raises any error
         return f"its run cannot be repeated in another process (see 'travel'): {type(error).__name__}: {error}"
     wrong = _difference(first, *again)
-    hint = "hash() of a text, and what modules draw when they are imported, differ between processes"
-    return f"in another process {wrong}; {hint}" if wrong else ""
+    hint = "hash() of a string and random numbers drawn on import differ between processes"
+    return f"in another process, {wrong}; {hint}" if wrong else ""

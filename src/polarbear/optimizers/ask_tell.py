@@ -90,11 +90,11 @@ class AskTell:
             Exception: Whatever the optimizer raises.
         """
         if self._points is None:
-            raise RuntimeError("there is no point to tell the value of; call ask() first")
+            raise RuntimeError("no point was asked for; call ask() before tell")
         values = np.array(value, dtype=np.float64)
         shape = self._points.shape[:-1] + self._problem.objectives
         if values.shape != shape:
-            raise ValueError(f"the value has shape {values.shape}; for what was asked it has shape {shape}")
+            raise ValueError(f"the value has shape {values.shape}; to match the points from ask, it must be {shape}")
         values[np.isnan(values)] = np.inf
         value = values if values.ndim else float(values)
         self._state.count(self._points, value)
@@ -174,7 +174,7 @@ class SteppedOptimizer:
     def tell(self, state: AskTell, points: ArrayLike, values: ArrayLike) -> AskTell:
         """The state after receiving the values of the points asked for."""
         if not np.array_equal(points, state.ask()):
-            raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave")
+            raise ValueError(f"points of shape {np.shape(points)} are not those that ask returned")
         state.tell(values)
         return state
 
@@ -220,7 +220,7 @@ class _SuspendingProblem:
         if points.ndim not in (1, 2) or points.shape[-1] != self.dimension:
             raise ValueError(f"x has shape {points.shape}; give a point ({self.dimension},) or a batch of such points")
         if np.isnan(points).any():
-            raise ValueError("x is NaN; give numbers only")
+            raise ValueError("x contains NaN; give numbers only")
         return self._greenlet.getcurrent().parent.switch(points)
 
 

@@ -73,7 +73,9 @@ def as_optimizer(x: Any) -> Optimizer:
     try:
         made_of_it = x()
     except TypeError as error:
-        raise TypeError(f"{x.__name__} cannot be made without arguments ({error}); give {x.__name__}(...)") from error
+        raise TypeError(
+            f"{x.__name__} cannot be created without arguments ({error}); give {x.__name__}(...)"
+        ) from error
     return wrapped(made_of_it)
 
 
@@ -89,7 +91,7 @@ def _resolved(family: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, An
         return family, dict(fields)
     family_of_it, field, _ = ALGORITHMS[library.lower()]
     if field in fields:
-        raise ValueError(f"optimizer {family!r} names its {field} already; leave out {field} = {fields[field]!r}")
+        raise ValueError(f"optimizer {family!r} already names its {field}; leave out {field} = {fields[field]!r}")
     return family_of_it, {field: algorithm, **fields}
 
 
@@ -123,7 +125,7 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
     """
     if not isinstance(cast("object", description), Mapping):
         raise ValueError(  # noqa: TRY004 - a file's contents are wrong, not a caller's type
-            f"{description!r} describes no optimizer; write a table with its family in 'optimizer'"
+            f"{description!r} does not describe an optimizer; write a table with its family in 'optimizer'"
         )
     fields = dict(description)
     family = fields.pop("optimizer", None)

@@ -64,13 +64,15 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
         while True:
             answer = optimizer.ask(state)
             if type(answer) is not tuple or len(answer) != 2:
-                raise TypeError(f"ask of {optimizer.name} returned {type(answer).__name__}; return (points, state)")
+                raise TypeError(
+                    f"ask of {optimizer.name} returned {type(answer).__name__}; it must return (points, state)"
+                )
             points, state = answer
             if not len(points):
                 return
             state = optimizer.tell(state, points, *evaluate(points))
             if state is None:
-                raise TypeError(f"tell of {optimizer.name} returned None; it has to return the state")
+                raise TypeError(f"tell of {optimizer.name} returned None; it must return the state")
             if step_ended is not None:
                 step_ended()
 

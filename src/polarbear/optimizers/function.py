@@ -70,7 +70,8 @@ def wrapped(x: Any) -> Optimizer:
     if not callable(x) and hasattr(x, "ask"):
         if missing := [name for name in ("name", "init", "tell") if not hasattr(x, name)]:
             raise TypeError(
-                f"{type(x).__name__} has `ask`, but no {' and no '.join(missing)}; an optimizer has them all"
+                f"{type(x).__name__} has `ask`, but no {' and no '.join(missing)}; "
+                "an optimizer needs all of name, init, ask and tell"
             )
         for method in (x.init, x.ask, x.tell):
             check_runs_when_called(method, "the optimizer's")

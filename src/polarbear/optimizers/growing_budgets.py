@@ -64,7 +64,7 @@ class GrowingBudgets:
     def __post_init__(self) -> None:
         optimizer = as_optimizer(self.family)
         if not dataclasses.is_dataclass(optimizer):
-            raise TypeError(f"family is {optimizer!r}; it must be a dataclass, to be made anew with each budget")
+            raise TypeError(f"family is {optimizer!r}; it must be a dataclass, since it is built anew for each budget")
         valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
         if self.argument not in valid:
             raise ValueError(f"{optimizer.name} has no argument {self.argument!r};{did_you_mean(self.argument, valid)}")

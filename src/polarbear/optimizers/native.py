@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from polarbear.optimizers.archives import constraint_values, has_nan
 from polarbear.optimizers.driver import ask_and_tell
 from polarbear.protocols import PLAIN, Traits, WarmStart, refusal, traits_of
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 
 GREATEST = 1e100
@@ -37,9 +38,9 @@ class Space:
         self.lower, self.upper, self.traits = bounds[0].copy(), bounds[1].copy(), traits
         box = f"lower is {lower!r} and upper is {upper!r}"
         if self.lower.ndim != 1 or not np.isfinite(bounds).all():
-            raise ValueError(f"{box}; give the (d,) finite ends of a box")
+            raise ValueError(f"{box}; they must be finite and of shape (d,)")
         if not (self.lower < self.upper).all():
-            raise ValueError(f"{box}; lower has to be below upper everywhere")
+            raise ValueError(f"{box}; lower must be below upper everywhere")
 
     @classmethod
     def of(cls, problem: Any) -> Space:
@@ -101,7 +102,7 @@ class SingleObjective:
             return ""
         return (
             f"{type(self).__name__} minimizes one objective; the problem has {traits.objectives}; "
-            "take one for several, such as pymoo's NSGA2"
+            "use one for several, such as pymoo's NSGA2"
         )
 
 
@@ -178,14 +179,18 @@ class Native(ABC, Generic[S]):
         """
         asked, traits = state.asked, state.space.traits
         if asked is None:
-            raise RuntimeError("there is nothing to tell the values of; call ask(state) first")
+            raise RuntimeError("no points were asked for; call ask(state) before tell")
         if points is not asked and not np.array_equal(points, asked):
-            raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave, of shape {asked.shape}")
+            raise ValueError(
+                f"points of shape {np.shape(points)} are not those that ask returned, of shape {asked.shape}"
+            )
         values = _checked(values, "values", asked, traits.objectives if traits.objectives > 1 else None)
         if constraints is not None:
             state.constraints = _checked(constraints, "constraints", asked, traits.constraints)
         elif traits.constraints and self.takes_constraints:
-            raise ValueError(f"the problem has {traits.constraints} constraints; tell their values as `constraints`")
+            raise ValueError(
+                f"the problem has {plural(traits.constraints, 'constraint')}; pass the values to tell as `constraints`"
+            )
         state.count(asked, values)
         self._tell(state, values)
         state.asked = state.constraints = None
@@ -241,10 +246,10 @@ def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None
     array = np.asarray(values, dtype=np.float64)
     shape = points.shape[:-1] if width is None else (*points.shape[:-1], width)
     if array.shape != shape:
-        raise ValueError(f"the {what} have shape {array.shape}; for what was asked it is {shape}")
+        raise ValueError(f"the {what} have shape {array.shape}; to match the points from ask, it must be {shape}")
     if has_nan(array):
         where = f" at {np.argwhere(np.isnan(array))[0].tolist()}" if shape else ""
-        raise ValueError(f"the {what} are NaN{where}; tell +inf where there is no value")
+        raise ValueError(f"the {what} are NaN{where}; use +inf where there is no value")
     return array if shape else float(array)
 
 

@@ -102,7 +102,7 @@ class QuasiRandomSearch(Native[_SequenceState]):
             return ""
         return (
             f"the Sobol sequence has at most {GREATEST_SOBOL_DIMENSION} variables; the problem has {dimension}; "
-            "take sequence='HALTON'"
+            "use sequence='HALTON'"
         )
 
     def _init(self, space: Space, rng: np.random.Generator) -> _SequenceState:

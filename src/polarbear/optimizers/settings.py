@@ -111,7 +111,7 @@ def choice_of(
 
     def check(value: Any, name: str) -> str:
         if isinstance(value, str) and folded(value) in reasons:
-            raise ValueError(f"{name} is {value!r}, which is left out: {reasons[folded(value)]}")
+            raise ValueError(f"{name} is {value!r}, which is not offered: {reasons[folded(value)]}")
         return chosen_word(value, name, tuple(words), dict(aliases or {}))
 
     return Checked(check)

@@ -110,7 +110,7 @@ class Switch:
     def __post_init__(self) -> None:
         first, second = as_optimizer(self.first), as_optimizer(self.second)
         if self.at is None and self.value is None and self.rule is None:
-            raise ValueError("nothing says when to switch; give at=1000, at='10*d', value=1e-3 or rule=function")
+            raise ValueError("no switching condition is given; set at=1000, at='10*d', value=1e-3 or rule=function")
         if self.transfer != "nothing" and not starts_from_others(second):
             raise ValueError(
                 f"{second.name} cannot start from another optimizer; set transfer='nothing', or give it a method "
@@ -141,7 +141,7 @@ class Switch:
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """The reason why one of them refuses problems of these traits and this dimension; empty if both accept them."""
         if traits.objectives > 1 or traits.constraints:
-            return "a switch is decided by one objective without constraints; take the optimizers by themselves"
+            return "switching needs a single objective without constraints; use the optimizers by themselves"
         return refusal(self.first, traits, dimension) or refusal(self.second, traits, dimension)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:

@@ -45,7 +45,7 @@ def register(name: str, what: Any, **defaults: Any) -> None:
         ValueError: If the name is taken by something else, or there is no such argument.
     """
     if isinstance(what, ProblemSpec) and not isinstance(what, type):
-        raise TypeError(f"{what.name} is a problem already; register its function, with the bounds by name")
+        raise TypeError(f"{what.name} is already a problem; register its function, and pass the bounds by name")
     cls = cast("type[Any]", what) if isinstance(what, type) else FunctionProblem
     if not dataclasses.is_dataclass(cls) or not callable(what):
         raise TypeError(f"{what!r} cannot be registered; give a function to optimize, or a dataclass of instances")
@@ -53,7 +53,7 @@ def register(name: str, what: Any, **defaults: Any) -> None:
         defaults = {"function": what} | defaults
     own = cls, {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in defaults.items()}
     if name in SUITES or ":" in name or OWN.get(name, own) != own:
-        raise ValueError(f"the name {name!r} is taken, or holds a colon; choose another")
+        raise ValueError(f"the name {name!r} is taken or contains a colon; choose another")
     valid = [field.name for field in dataclasses.fields(cls) if field.init]
     for argument in defaults:
         if argument not in valid:
@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 def _from_description(description: Any, registry: Mapping[str, type[Any]], kind: str) -> Any:
     if not isinstance(description, Mapping):
-        raise ValueError(f"{description!r} describes no {kind}; write a table with its name in {kind!r}")  # noqa: TRY004
+        raise ValueError(f"{description!r} does not describe a {kind}; write a table with its name in {kind!r}")  # noqa: TRY004
     fields = dict(cast("Mapping[str, Any]", description))
     if kind not in fields:
         raise ValueError(f"{fields!r} does not say which {kind};{did_you_mean('', registry)}")

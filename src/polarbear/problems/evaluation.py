@@ -35,7 +35,7 @@ def as_points(x: object, dimension: int, name: str) -> FloatArray:
         TypeError: If `x` does not hold real numbers.
         ValueError: If its shape is neither (d,) nor (m, d), or if it holds NaN.
     """
-    wanted = f"{name} takes one point of {dimension} numbers or a batch of shape (m, {dimension})"
+    wanted = f"{name} takes one point of shape ({dimension},) or a batch of shape (m, {dimension})"
     if x is None or isinstance(x, (str, bytes, dict, set)):
         raise TypeError(f"x is {x!r}; {wanted}")
     try:
@@ -62,9 +62,7 @@ def unmasked(values: Any, source: str) -> Any:
         source: The function that returned it, for the message.
     """
     if np.ma.is_masked(values):
-        raise TypeError(
-            f"{source} returned masked values; there is no number behind a mask: return NaN where there is no value"
-        )
+        raise TypeError(f"{source} returned masked values; return NaN where there is no value")
     return values
 
 

@@ -109,7 +109,9 @@ class FunctionProblem(Evaluation):
             constraints=constraints_of(constraints, box.shape[1], whole),
         )
         if self.traits.constraints and not self.minimize:
-            raise ValueError(f"{self.name} tells constraints and is maximized; minimize the negative value instead")
+            raise ValueError(
+                f"{self.name} is maximized and has constraints of the kind 'told'; minimize the negative value instead"
+            )
 
     @cached_property
     def traits(self) -> Traits:
@@ -124,7 +126,7 @@ class FunctionProblem(Evaluation):
         if type(x) is not np.ndarray or x.dtype is not FLOAT64 or x.shape != self.lower.shape or np.isnan(x).any():
             x = as_points(x, self.dimension, self.name)
             if x.ndim != 1:
-                raise ValueError(f"x has shape {x.shape}; raw takes one point of {self.dimension} numbers")
+                raise ValueError(f"x has shape {x.shape}; raw takes one point of shape ({self.dimension},)")
         return self._evaluate(x)
 
     def _evaluate(self, point: FloatArray) -> float:
@@ -217,7 +219,7 @@ def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | N
     elif array.ndim == 1 and (array.dtype.kind in "iu" or not array.size) and bool(((array >= 0) & (array < d)).all()):
         mask = np.isin(np.arange(d), array)
     else:
-        valid = f"true or false, {d} of these, or a list of indices from 0 to {d - 1}"
+        valid = f"true or false, a list of {d} of these, or a list of indices from 0 to {d - 1}"
         raise FieldError(("integers",), f"integers is {integers!r}; give {valid}")
     for i, (low, high) in enumerate(box.T.tolist()):
         if mask[i]:
@@ -231,9 +233,9 @@ def _check_whole(i: int, low: float, high: float) -> None:
     if low.is_integer() and high.is_integer():
         return
     bound, value, nearest = ("lower", low, math.ceil(low)) if low % 1 else ("upper", high, math.floor(high))
-    mend = f"give the nearest whole number inside, {nearest}"
+    mend = f"give the nearest whole number inside the box, {nearest}"
     if math.ceil(low) >= math.floor(high):
-        mend = f"from {low!r} to {high!r} there are less than two; widen the box"
+        mend = f"there are fewer than two whole numbers from {low!r} to {high!r}; widen the box"
     message = f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
     raise FieldError((bound,), message)
 
@@ -243,7 +245,7 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
     ends = {name: np.array(_numbers(end, name)) for name, end in (("lower", lower), ("upper", upper))}
     if dimension is None:
         if all(end.ndim == 0 for end in ends.values()):
-            raise ValueError("lower and upper are single numbers; give the dimension too, dimension=...")
+            raise ValueError("lower and upper are single numbers; give the dimension as well (dimension=...)")
         dimension = max(end.size for end in ends.values())
     d = whole_number(dimension, "dimension", 1)
     for name, end in ends.items():

@@ -44,14 +44,14 @@ class FiniteInstances:
 
     def __len__(self) -> int:
         if self.repeat:
-            raise TypeError("repeated instances have no end, and so no length")
+            raise TypeError("the instances are repeated endlessly, so they have no length")
         return len(self.problems)
 
     def __getitem__(self, index: int) -> ProblemSpec:
         """The instance at `index`; IndexError if it does not exist."""
         cycle, position = divmod(index, len(self.problems))
         if index < 0 or (cycle and not self.repeat):
-            raise IndexError(f"instance {index} of {len(self.problems)}; they are counted from 0")
+            raise IndexError(f"there is no instance {index}; it must be from 0 to {len(self.problems) - 1}")
         return self.problems[position]
 
 
@@ -76,7 +76,7 @@ def as_spec(x: Any) -> ProblemSpec:
         known = {key: getattr(x, key) for key in ("dimension", "name", "optimum", "minimize") if hasattr(x, key)}
         return FunctionProblem(x, lower, upper, **known)
     raise TypeError(
-        f"{x!r} is no problem; give a specification such as BBOBProblem(1, 1, 5), "
+        f"{x!r} is not a problem; give a specification such as BBOBProblem(1, 1, 5), "
         "or FunctionProblem(function, lower, upper) for a function of your own"
     )
 

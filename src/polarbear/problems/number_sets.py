@@ -47,7 +47,9 @@ def numbers(value: Any, name: str, ge: int, le: int | None = None) -> Numbers:
             whole_number(end, name, ge, le)
         count = sum((span[-1] - span[0]) // span.step + 1 for span in spans if span)  # len() fails for such numbers
         if count > MOST and (le is None or len(spans) > 1):
-            raise FieldError((name,), f"{name} is {shortened(value)}, which names more than {MOST} numbers; give fewer")
+            raise FieldError(
+                (name,), f"{name} is {shortened(value)}, which contains more than {MOST} numbers; give fewer"
+            )
         chosen = _compact(spans[0] if len(spans) == 1 else tuple(itertools.chain(*spans)))
     else:
         try:
@@ -59,7 +61,7 @@ def numbers(value: Any, name: str, ge: int, le: int | None = None) -> Numbers:
         raise FieldError((name,), f"{name} is empty; at least one number is needed")
     if not isinstance(chosen, range) and len(set(chosen)) < len(chosen):
         twice, _ = Counter(chosen).most_common(1)[0]
-        raise FieldError((name,), f"{name} is {shortened(value)}, which names {twice} twice; name each number once")
+        raise FieldError((name,), f"{name} is {shortened(value)}, which contains {twice} twice; list each number once")
     return chosen
 
 
@@ -73,7 +75,7 @@ def _spans(text: str, name: str) -> list[range]:
         except ValueError:
             raise FieldError((name,), f"{name} is {shortened(text)}; write it like '1-5' or '1,3,5-7'") from None
         if not spans[-1]:
-            empty = f"{shortened(text)}, where {part.strip()!r} is empty"
+            empty = f"{shortened(text)}, in which {part.strip()!r} is an empty range"
             raise FieldError((name,), f"{name} is {empty}; write {last}-{first}")
     return spans
 
@@ -97,9 +99,9 @@ def distinct(values: Iterable[Any], name: str) -> tuple[Any, ...]:
     """`values` as a tuple, which must be non-empty and without repetitions."""
     chosen = tuple(values)
     if not chosen:
-        raise FieldError((name,), f"{name} is empty; at least one is needed")
+        raise FieldError((name,), f"{name} is empty; at least one entry is needed")
     if len(set(chosen)) < len(chosen):
-        raise FieldError((name,), f"{name} is {list(chosen)}, which names one twice")
+        raise FieldError((name,), f"{name} is {list(chosen)}, which contains an entry twice; list each entry once")
     return chosen
 
 

@@ -133,5 +133,5 @@ def test_smaller_tau_keeps_volatility_steadier():
 def test_wrong_input_is_named(groups, rounds, message):
     with pytest.raises(ValueError, match=message):
         glicko2(groups, rounds=rounds, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"tau is 0.0; valid is above 0"):
+    with pytest.raises(ValueError, match=r"tau is 0.0; it must be above 0"):
         Newcomer(tau=0)

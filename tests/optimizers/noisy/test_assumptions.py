@@ -49,7 +49,7 @@ def test_a_run_under_heavy_tails_says_so() -> None:
     task = Task(
         pb.RunKey(problem.name, "RB-PEM", 0), problem, optimizer, Limits(evaluations=1000), watch=Watch(per_decade=3)
     )
-    assert violated(execute(task))[0].startswith("noise has tails so heavy")
+    assert violated(execute(task))[0].startswith("the tails of the noise are so heavy")
 
 
 @pytest.mark.parametrize("name", ["shape_distance", "drift", "clip_rate", "near_ties", "center_stability"])

@@ -101,7 +101,7 @@ def test_before_there_is_a_model_of_the_noise_the_mean_is_recommended() -> None:
     ids=str,
 )
 def test_without_a_model_of_the_noise_it_is_refused(selection: Any) -> None:
-    with pytest.raises(ValueError, match="has no model of the noise; take"):
+    with pytest.raises(ValueError, match="has no model of the noise; use"):
         CMAES(selection=selection, recommends="posterior")
 
 

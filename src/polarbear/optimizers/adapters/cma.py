@@ -185,10 +185,13 @@ class PyCMA(Distributed[_State], SingleObjective):
 
     def __post_init__(self) -> None:
         if reserved := next((key for key in self.options if key in RESERVED), ""):
-            raise ValueError(f"option {reserved!r} of cma cannot be given: PyCMA's arguments or the problem set it")
+            raise ValueError(f"option {reserved!r} of cma cannot be set: PyCMA's arguments or the problem determine it")
         check_options(self.options, "cma", OPTIONS)
         if self.noise_evaluations > 1 and not self.noise_handling:
-            raise ValueError(f"noise_evaluations is {self.noise_evaluations}, but noise_handling is not True")
+            raise ValueError(
+                f"noise_evaluations is {self.noise_evaluations}, but noise_handling is not True; set it to True, "
+                "or leave noise_evaluations out"
+            )
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         cma = optional(*self.requires, "this optimizer")

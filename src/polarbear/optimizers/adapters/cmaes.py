@@ -103,7 +103,7 @@ class CMAES(Distributed[_State], SingleObjective):
 
     def __post_init__(self) -> None:
         if self.separable and self.learning_rate_adaptation:
-            raise ValueError("separable and learning_rate_adaptation are both True; cmaes has them one at a time")
+            raise ValueError("separable and learning_rate_adaptation are both True; cmaes supports only one at a time")
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         restarts = Restarts(self.restart_strategy, rng)
@@ -166,7 +166,7 @@ class CMAES(Distributed[_State], SingleObjective):
         """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if traits.integer_mask is not None and (self.separable or self.learning_rate_adaptation):
             variant = "separable" if self.separable else "learning_rate_adaptation"
-            return f"{variant} is True, but the problem has integer variables; cmaes has no such variant"
+            return f"{variant} is True, but the problem has integer variables; cmaes does not support both"
         return super().refuses(traits, dimension)
 
     def start(

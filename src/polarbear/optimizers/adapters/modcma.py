@@ -71,12 +71,12 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 FAULTY = {
     "PSR": (
         "ranks the points with lists of half their number and reads beyond their ends: the step size "
-        "hardly adapts, and runs cannot be repeated; take MSR, which compares generations as well, or CSA"
+        "hardly adapts, and runs cannot be repeated; use MSR, which also compares generations, or CSA"
     ),
     "SA": (
-        "weights variables in place of points: the step size stays about 1 box width whatever the points are worth, "
-        "and runs cannot be repeated where parents outnumber the variables; take CSA, or LPXNES, which draws step "
-        "sizes for points as well"
+        "weights variables instead of points: the step size stays about 1 box width whatever the points' values, "
+        "and runs cannot be repeated if parents outnumber the variables; use CSA, or LPXNES, which also draws step "
+        "sizes for points"
     ),
 }
 """Faults of two step-size adaptations in `modcma` 1.2.0, according to its source (``src/mutation.cpp``)."""
@@ -229,13 +229,13 @@ class ModularCMAES(SingleObjective):
         if size is None:
             return
         if parents is not None and parents > size:
-            raise ValueError(f"parents is {parents}; valid is 1 to {size}")
+            raise ValueError(f"parents is {parents}; it must be from 1 to {size}")
         if self.mirrored == "PAIRWISE" and size % 2:
             raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
         if self.quartering and parents is None and size < 4:
             raise ValueError(
                 f"population_size is {size}; {self.quartering[0]} takes a quarter of it as parents, "
-                "here none: give 4 or more, or parents"
+                "which leaves none: give 4 or more, or set parents"
             )
 
     @property
@@ -329,12 +329,12 @@ class ModularCMAES(SingleObjective):
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """The reason why it refuses problems of these traits and this dimension; empty if it accepts them."""
         if self.x0 is not None and len(self.x0) != dimension:
-            return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"
+            return f"x0 has length {len(self.x0)}; the problem has dimension {dimension}"
         population = self._population_size(dimension)
         if self.parents is not None and self.parents > population:
             return (
                 f"parents is {self.parents}, but in dimension {dimension} the population has {population} points; "
-                f"give at most {population} parents, or a population_size too"
+                f"give at most {population} parents, or set population_size too"
             )
         return super().refuses(traits, dimension)
 

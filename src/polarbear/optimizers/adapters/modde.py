@@ -232,7 +232,7 @@ class ModularDE(Continuable[_State], SingleObjective):
         if self.population_size is not None and self.population_per_variable is not None:
             raise ValueError(
                 f"population_size is {self.population_size} and population_per_variable is "
-                f"{self.population_per_variable}; give one of them"
+                f"{self.population_per_variable}; give only one of them"
             )
         if self.population_size is not None and self.population_size < self._least_population():
             raise ValueError(f"population_size is {self.population_size}; {self._need()}")

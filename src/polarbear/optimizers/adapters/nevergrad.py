@@ -148,7 +148,7 @@ class _State(State):
 def _offered(word: Any, name: str) -> str:
     """The name in nevergrad's registry that matches a word, ignoring case; an error says why a name is left out."""
     if not isinstance(word, str):
-        raise TypeError(f"{name} is {word!r}; it must be a word, such as 'OnePlusOne'")
+        raise TypeError(f"{name} is {word!r}; it must be a name, such as 'OnePlusOne'")
     works, left_out = registry().works, registry().left_out
     lowered = {each.lower(): each for each in works}
     if word in works or word.lower() in lowered:
@@ -156,7 +156,7 @@ def _offered(word: Any, name: str) -> str:
     listing = f"{len(lowered)} names are offered, see polarbear.optimizers.nevergrad_optimizers.registry().works"
     reasons = {each.lower(): reason for each, reason in left_out.items()} | left_out
     if reason := reasons.get(word, reasons.get(word.lower())):
-        raise ValueError(f"{name} is {word!r}, which is left out: {reason}; {listing}")
+        raise ValueError(f"{name} is {word!r}, which is not offered: {reason}; {listing}")
     close = difflib.get_close_matches(word.lower(), lowered, n=1)  # there are too many names to list them all
     guess = f" did you mean {lowered[close[0]]!r}?" if close else ""
     raise ValueError(f"{name} is {word!r};{guess} {listing}")
@@ -195,7 +195,7 @@ class Nevergrad(Continuable[_State]):
 
     def __post_init__(self) -> None:
         if self.budget is None and self.algorithm in registry().needs_budget:
-            raise ValueError(f"budget is None; nevergrad's {self.algorithm} has to know how many evaluations it has")
+            raise ValueError(f"budget is None; nevergrad's {self.algorithm} needs the number of evaluations in advance")
 
     @property
     def paired(self) -> bool:
@@ -231,7 +231,7 @@ class Nevergrad(Continuable[_State]):
         nevergrad = optional(*self.requires, "this optimizer")
         points, values = known_points(start, state.space)
         optimizer = state.optimizer
-        reason = f"nevergrad's {self.algorithm} takes no points that it has not asked for; set transfer='nothing'"
+        reason = f"nevergrad's {self.algorithm} accepts only points that it has asked for; set transfer='nothing'"
         if getattr(optimizer, "recast", False):  # it would wait for the point it has asked for
             raise ValueError(reason)
         try:

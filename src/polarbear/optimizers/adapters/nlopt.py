@@ -97,7 +97,7 @@ def _algorithms(names: Iterable[str]) -> Checked:
 
     def check(value: Any, name: str) -> str:
         if isinstance(value, str) and folded(value).startswith(("ld", "gd")):
-            raise ValueError(f"{name} is {value!r}, which needs derivatives; valid are: {', '.join(sorted(names))}")
+            raise ValueError(f"{name} is {value!r}, which needs derivatives; choose from: {', '.join(sorted(names))}")
         return choice.check(value, name)
 
     return Checked(check)
@@ -146,8 +146,8 @@ class NLopt(Restarted):
         for field, users in (("local", NESTED), ("population_size", WITH_POPULATION)):
             if getattr(self, field) is not None and self.algorithm not in users:
                 raise ValueError(
-                    f"{field} is {getattr(self, field)!r}, which {self.algorithm} has no use for; leave it out, "
-                    f"or take one of {', '.join(sorted(users))}"
+                    f"{field} is {getattr(self, field)!r}, which {self.algorithm} does not use; leave it out, "
+                    f"or use one of {', '.join(sorted(users))}"
                 )
 
     @property

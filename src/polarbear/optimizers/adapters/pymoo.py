@@ -163,13 +163,11 @@ class Pymoo(Continuable[_State]):
         for key in ("bipop", "incpopsize"):
             if self.algorithm == "CMAES" and self.options.get(key) and not self.options.get("restarts"):
                 raise ValueError(
-                    f"CMAES has no use for option {key!r} without its own restarts; give options such as "
-                    f"{{'restarts': 9, {key!r}: {self.options[key]!r}}}, or take BIPOPCMAES"
+                    f"CMAES uses option {key!r} only with its own restarts; give options such as "
+                    f"{{'restarts': 9, {key!r}: {self.options[key]!r}}}, or use BIPOPCMAES"
                 )
         if self.population_size is not None and self.algorithm == "NelderMead":
-            raise ValueError(
-                f"population_size is {self.population_size}, which NelderMead has no use for; leave it out"
-            )
+            raise ValueError(f"population_size is {self.population_size}, which NelderMead does not use; leave it out")
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         optional(*self.requires, "this optimizer")
@@ -280,11 +278,11 @@ class Pymoo(Continuable[_State]):
         if single != (self.algorithm in SINGLE):
             wanted = "several objectives" if single else "one objective"
             return (
-                f"pymoo's {self.algorithm} takes problems of {wanted}; the problem has {traits.objectives}; "
-                f"take one of {others}"
+                f"pymoo's {self.algorithm} takes problems with {wanted}; the problem has {traits.objectives}; "
+                f"use one of {others}"
             )
         if constrained and self.algorithm in UNCONSTRAINED:
-            return f"pymoo's {self.algorithm} takes no constraints here; take one of {others}"
+            return f"pymoo's {self.algorithm} does not accept constraints here; use one of {others}"
         return ""
 
     def build(self, objectives: int, mask: Any) -> Any:

@@ -77,9 +77,9 @@ LIMITS = {"clip_rate": 0.05, "shape_distance": 0.5, "drift": 0.5, "near_ties": 0
 """Limits above which an assumption counts as violated; W₁ = 0.5 is half a standard deviation of the residuals."""
 
 ASSUMPTIONS = {
-    "clip_rate": "noise has tails so heavy that what holds for winsorized residuals need not hold for it",
+    "clip_rate": "the tails of the noise are so heavy that results for winsorized residuals may not apply",
     "shape_distance": "the shape of the noise depends on the value",
-    "drift": "the noise changes in the course of the run",
+    "drift": "the noise changes during the run",
     "near_ties": "most candidates are too close to each other to be ranked",
     "center_stability": "the centres of the bootstrap depend on which half of the candidates they are fitted to",
 }

@@ -126,9 +126,9 @@ class CMAES(Distributed[CMAState], SingleObjective):
     def __post_init__(self) -> None:
         if self.recommends == "posterior" and not self.selection.knows_noise:
             raise ValueError(
-                f'recommends is "posterior", but the selection stage {self.selection} has no model of the noise; take '
-                "ranks with evaluations from 2 by the mean, residual-bootstrap with a cap above 0, or known-noise with "
-                "a law that has a variance"
+                f'recommends is "posterior", but the selection stage {self.selection} has no model of the noise; use '
+                "ranks by the mean with 2 or more evaluations, residual-bootstrap with a cap above 0, or known-noise "
+                "with a law of finite variance"
             )
 
     def _init(self, space: Space, rng: np.random.Generator) -> CMAState:

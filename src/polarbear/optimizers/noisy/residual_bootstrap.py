@@ -339,7 +339,7 @@ def cross_fitted(products: FloatArray, labels: FloatArray, ridge: float, rng: np
     known[:count] = labels[order]
     _, _, solution, singular = linear_solver()(system.T, known, overwrite_a=True, overwrite_b=True)  # symmetric
     if singular:
-        raise np.linalg.LinAlgError(f"a regression on steps with ridge {ridge:g} has no solution; give a larger one")
+        raise np.linalg.LinAlgError(f"the regression on steps with ridge {ridge:g} has no solution; use a larger ridge")
     products -= within
     predicted = np.empty(count)
     predicted[order] = products @ solution[:count] + solution[other]

@@ -202,7 +202,7 @@ class Search:
             generation=generation,
         )
         if not math.isfinite(search.step_size + search.factor.sum() + search.mean.sum()):
-            raise FloatingPointError(f"in generation {generation} the distribution is no longer finite")
+            raise FloatingPointError(f"in generation {generation} the search distribution is no longer finite")
         return search
 
     def _adapted(

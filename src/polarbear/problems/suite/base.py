@@ -79,7 +79,7 @@ class EndlessStream(ABC, Generic[Spec]):
     def __getitem__(self, index: int) -> Spec:
         """The problem at `index`, from 0; always the same one for the same seed."""
         if index < 0:
-            raise IndexError(f"instance {index}; they are counted from 0")
+            raise IndexError(f"there is no instance {index}; instances are counted from 0")
         return self._at(index)
 
     @abstractmethod
@@ -133,7 +133,7 @@ class ProductStream(EndlessStream["ProblemSpec"]):
             ValueError: If the suite has no such choice.
         """
         if unknown := [name for name in by if name not in self.choices]:
-            raise ValueError(f"there is no {unknown[0]} to divide by; the suite has {', '.join(self.choices)}")
+            raise ValueError(f"the suite has no {unknown[0]} to divide by; it has {', '.join(self.choices)}")
         made: Any = self
         return {
             "-".join(f"{name[0]}{value}" for name, value in zip(by, values, strict=True)): replace(

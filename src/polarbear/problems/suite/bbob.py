@@ -25,7 +25,9 @@ Dimensions = Annotated[NumbersLike, number_set(2)]
 def _instances(value: Any, name: str) -> tuple[int, ...]:
     numbers = tuple(value)
     if len(numbers) != FUNCTIONS:
-        raise FieldError((name,), f"{name} holds {len(numbers)} numbers, not one for each of the {FUNCTIONS} functions")
+        raise FieldError(
+            (name,), f"{name} has length {len(numbers)}; it must have one number for each of the {FUNCTIONS} functions"
+        )
     with errors_at(name):
         return tuple(whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(numbers, 1))
 

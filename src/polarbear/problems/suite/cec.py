@@ -111,9 +111,11 @@ class CEC2022Problem(IohProblem):
     def check(cls, function: int, dimension: int) -> None:
         """Raise a ValueError if the function is not defined in `dimension`."""
         if dimension not in DIMENSIONS_2022:
-            raise ValueError(f"cec2022 dimension is {dimension}; valid are 2, 10 and 20")
+            raise ValueError(f"cec2022 dimension is {dimension}; it must be 2, 10 or 20")
         if function in HYBRIDS_2022 and dimension == 2:
-            raise ValueError(f"cec2022 function {function} in dimension 2; functions 6 to 8 need dimension 10 or 20")
+            raise ValueError(
+                f"cec2022 function {function} does not exist in dimension 2; functions 6 to 8 need dimension 10 or 20"
+            )
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""

@@ -86,7 +86,9 @@ def _in_suite(suite: str, value: Any, name: str) -> Numbers:
     if name.startswith("dimension"):
         dimensions = numbers(value, name, 2)
         if extent.dimensions and (missing := [d for d in dimensions if d not in extent.dimensions]):
-            raise FieldError((name,), f"{name} is {missing[0]}; valid are {', '.join(map(str, extent.dimensions))}")
+            raise FieldError(
+                (name,), f"{name} is {missing[0]}; it must be one of {', '.join(map(str, extent.dimensions))}"
+            )
         return dimensions
     return numbers(value, name, 1, extent.functions if name.startswith("function") else extent.last_instance)
 

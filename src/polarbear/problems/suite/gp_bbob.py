@@ -31,7 +31,8 @@ def _sparsity(value: Any, name: str) -> str | float:
     low, high = prior.support
     if low < 1 or high >= FUNCTIONS + 1:
         raise ValueError(
-            f"{name} is {value!r}, which allows {low:g} to {high:g} active components; valid is 1 to {FUNCTIONS}"
+            f"{name} is {value!r}, which allows {low:g} to {high:g} active components; "
+            f"it must allow only 1 to {FUNCTIONS}"
         )
     return prior.written
 
@@ -128,10 +129,12 @@ def _prior(value: Any, name: str, least: float = -math.inf, positive: bool = Fal
     lowest = prior.support[0]
     strictly = positive and prior.kind == "fixed"
     if lowest < least or (strictly and lowest == 0):
+        limit = f"above {least:g}" if strictly else f"{least:g} or more"
         raise ValueError(
-            f"{name} is {value!r}, which allows {lowest:g}; valid is {least:g} or more"
-            + (" (above 0)" if strictly else "")
-            + "; a distribution is cut off as in 'Trunc(N(240, 30); [2, 320])'"
+            f"{name} is {value!r}; it must be {limit}"
+            if prior.kind == "fixed"
+            else f"{name} is {value!r}, which allows {lowest:g}; it must allow only {limit}: truncate it as in "
+            "'Trunc(N(240, 30); [2, 320])'"
         )
     if name in COUNTS and prior.kind == "fixed" and not lowest.is_integer():
         raise ValueError(f"{name} is {value!r}; it must be a whole number")

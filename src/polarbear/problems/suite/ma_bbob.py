@@ -111,9 +111,11 @@ def _rescaled(precision: float) -> float:
 def _weights(value: Any, name: str) -> tuple[float, ...]:
     weights = real_numbers(value, name)
     if len(weights) != FUNCTIONS:
-        raise FieldError((name,), f"{name} holds {len(weights)} numbers; MA-BBOB combines {FUNCTIONS} functions")
+        raise FieldError((name,), f"{name} has length {len(weights)}; MA-BBOB combines {FUNCTIONS} functions")
     if min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise FieldError((name,), f"{name} are {list(weights)}; none may be negative, and one must be positive")
+        raise FieldError(
+            (name,), f"{name} are {list(weights)}; none may be negative, and at least one must be positive"
+        )
     return weights
 
 

@@ -53,7 +53,7 @@ class PBOProblem(IohProblem):
         if function in ON_SQUARES and math.isqrt(dimension) ** 2 != dimension:
             near = max(math.isqrt(dimension), 2)
             raise ValueError(
-                f"pbo function {function} ({ON_SQUARES[function]}) in dimension {dimension}; "
+                f"pbo function {function} ({ON_SQUARES[function]}) does not exist in dimension {dimension}; "
                 f"its dimension must be a square, such as {near**2} or {(near + 1) ** 2}"
             )
 

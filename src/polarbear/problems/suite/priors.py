@@ -100,7 +100,7 @@ class Prior:
         if self.scale <= 0:
             return "the factor must be positive"
         if self.low >= self.high or self._mass()[1] < LEAST_MASS:
-            return "nothing of the distribution lies in the interval"
+            return "the interval is empty or has almost no probability"
         return ""
 
     def __str__(self) -> str:

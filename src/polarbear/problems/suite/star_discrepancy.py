@@ -53,7 +53,7 @@ class StarDiscrepancyProblem(IohProblem):
         """Raise a ValueError if there are no Sobol points in `dimension`."""
         if function in SOBOL and dimension > LAST_SOBOL_DIMENSION:
             raise ValueError(
-                f"star-discrepancy function {function} in dimension {dimension}; "
+                f"star-discrepancy function {function} does not exist in dimension {dimension}; "
                 f"Sobol points have at most {LAST_SOBOL_DIMENSION} dimensions"
             )
 

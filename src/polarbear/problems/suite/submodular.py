@@ -39,7 +39,7 @@ VALID = "2000-2004,2100-2139,2200-2223,2300-2308"
 def _known(functions: Iterable[int], name: str) -> Any:
     for function in functions:
         if function not in DIMENSIONS:
-            raise FieldError((name,), f"{name} is {function}; valid are {VALID}")
+            raise FieldError((name,), f"{name} is {function}; it must be in {VALID}")
     return functions
 
 

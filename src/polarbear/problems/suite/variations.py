@@ -37,7 +37,7 @@ def _range(value: Any, name: str, gt: float | None = None) -> tuple[float, float
         raise FieldError((name,), f"{name} is {value!r}; give a range, [low, high]")
     low, high = (real_number(end, name, gt=gt) for end in cast("list[Any]", value))
     if low > high:
-        raise FieldError((name,), f"{name} is {value!r}; the low end has to come first")
+        raise FieldError((name,), f"{name} is {value!r}; the lower end must come first")
     return low, high
 
 
@@ -189,15 +189,20 @@ def _rotation(d: int, rng: np.random.Generator) -> FloatArray:
 def _check(stream: Variations, base: Problem) -> None:
     traits: Any = traits_of(base)
     if traits.noisy or traits.objectives > 1 or traits.constraints:
-        raise ValueError(f"{base.name} is noisy, has several objectives or tells constraints; it cannot be varied")
+        raise ValueError(
+            f"{base.name} is noisy, has several objectives or has constraints that optimizers observe; "
+            "it cannot be varied"
+        )
     if stream.location is not None and len(stream.location) != base.dimension:
-        raise ValueError(f"location has {len(stream.location)} numbers, but {base.name} has {base.dimension} variables")
+        raise ValueError(f"location has length {len(stream.location)}, but {base.name} has dimension {base.dimension}")
     whole = traits.integers if traits.integers is not None else np.zeros(base.dimension, dtype=bool)
     if whole.any() and not stream.keeps_box:
-        raise ValueError(f"{base.name} has whole variables, which can be permuted and reflected only")
+        raise ValueError(f"{base.name} has integer variables, which can only be permuted and reflected")
     middle = (base.lower + base.upper)[whole]
     if stream.flip and not np.array_equal(middle, np.rint(middle)):
-        raise ValueError(f"{base.name} has whole variables whose bounds are not whole; they cannot be reflected")
+        raise ValueError(
+            f"{base.name} has integer variables with bounds that are not integers; they cannot be reflected"
+        )
     if stream.permute and any(np.unique(bound).size > 1 for bound in (base.lower, base.upper, whole)):
         raise ValueError(f"the variables of {base.name} differ in bounds or kind; they cannot be permuted")
 
@@ -209,7 +214,7 @@ def _best(stream: Variations, base: Problem) -> float | None:
     value, optimum = float(base.raw(read_only(stream.location))), base.optimum
     there = f"location is {list(stream.location)!r}, where {base.name} has the value {value!r}"
     if not math.isfinite(value):
-        raise ValueError(f"{there}; it has to be where the best value is")
+        raise ValueError(f"{there}; it must be where the best value is")
     if optimum is None:
         return value
     if not math.isclose(value, optimum, rel_tol=ROUNDING, abs_tol=ROUNDING):
