@@ -266,8 +266,8 @@ BROKEN = {
     endless_message: "ValueError: xxx",
     recurses: "RecursionError",
     out_of_memory: "MemoryError",
-    sneaks_a_generator: "returned a generator, of which nothing has run",
-    sneaks_a_coroutine: "returned a coroutine, of which nothing has run",
+    sneaks_a_generator: "returned an unstarted generator",
+    sneaks_a_coroutine: "returned an unstarted coroutine",
 }
 
 

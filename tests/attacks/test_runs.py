@@ -130,12 +130,14 @@ def test_what_cannot_be_put_back_is_said_and_a_worker_hands_its_run_over_and_end
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    with pytest.warns(UserWarning, match=r"this process is not as before it: the current folder .*No such file"):
+    with pytest.warns(
+        UserWarning, match=r"changes to this process .* cannot be undone: the current folder .*No such file"
+    ):
         assert execute(task_of(offenders.removes_the_folder)).outcome.ok
     here.mkdir()
     os.chdir(here)
     handed_over = []
-    with pytest.warns(UserWarning, match="not as before"):  # this hand_over returns, and a worker's ends the process
+    with pytest.warns(UserWarning, match="cannot be undone"):  # this hand_over returns, and a worker's ends the process
         run = execute(task_of(offenders.removes_the_folder), hand_over=handed_over.append)
     assert handed_over == [run]
 

@@ -160,8 +160,8 @@ def test_a_study_is_gone_on_with_only_if_its_modules_are_named(folder, tmp_path)
     mine = forged(folder / "plan.study", tmp_path / "mine.study", algorithms=algorithms)
     for named in ((), ("--import", "tests.attack")):
         said = here("resume", mine, *named)
-        assert "asks to import tests.attacks.own:Guess" in said
-        assert "--import tests.attacks.own, or --trust" in said
+        assert "asks to import and run code that is not part of polarbear: tests.attacks.own:Guess" in said
+        assert "--import tests.attacks.own, or use --trust" in said
     assert f"importing what {mine} names: tests.attacks.own\n" in polarbear("resume", mine, "--trust", cwd=tmp_path)
     for named in ("tests.attacks.own", "tests"):
         assert "8 of 8 runs" in here("resume", mine, "--import", named)

@@ -182,7 +182,7 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alpha = 0.9", "alhpa = 0.9", "line 4: race.alhpa is no field of a study file"),
+        ("alpha = 0.9", "alhpa = 0.9", "line 4: race.alhpa is not a field of a study file"),
         ("alpha = 0.9", "alpha = 0.4", "line 4: race.alpha is 0.4; it must be above 0.5 and at most 1"),
         ("alpha = 0.9", 'alpha = "high"', "line 4: race.alpha is 'high'"),
         ('suite = "bbob"', 'suite = "bob"', "line 10: suite 'bob' is unknown"),
@@ -192,25 +192,25 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
         ("seed = 1", "seed = 1 1", "line 7"),
         ("seed = 1", "seed = 1\n[model]\nmodel = 'spline'", "line 9: "),
         ("seed = 1", "seed = 1\n[log]\nper_decade = 0", "line 9: log.per_decade is 0"),
-        ("seed = 1", "seed = 1\n[log]\nrecommendations = true", "line 8: watch names no moment"),
+        ("seed = 1", "seed = 1\n[log]\nrecommendations = true", "line 8: watch does not say when to log"),
         (
             "seed = 1",
             "seed = 1\n[log]\neveri = 5",
-            "line 9: log.everi is no field of a study file; did you mean 'every'",
+            "line 9: log.everi is not a field of a study file; did you mean 'every'",
         ),
         (
             "seed = 1",
             "seed = 1\nsmallest_batch = 9\nlargest_batch = 5",
             "line 8: smallest_batch is 9, batch 8, largest_",
         ),
-        ("[race]", "[rice]", "rice is no field"),
+        ("[race]", "[rice]", "rice is not a field"),
         (
             "resolution",
             "resolutions",
-            "resolutions is no field of a study file; did you mean 'resolution'? choose from",
+            "resolutions is not a field of a study file; did you mean 'resolution'? choose from",
         ),
         ("first = 10, last = 300", "first = 300, last = 10", "line 3: log_times needs 0 < first < last"),
-        ("count = 8", "cuont = 8", "line 3: race.times.cuont is no field of a study file; did you mean 'count'?"),
+        ("count = 8", "cuont = 8", "line 3: race.times.cuont is not a field of a study file; did you mean 'count'?"),
         ("times = {", "times = 5 #", "race.times is 5"),
         ('"tests.study.entrants:crawl"', '"brokenly:f"', "SyntaxError"),
     ],
@@ -243,7 +243,7 @@ def test_a_race_logs_what_its_file_asks_for_and_goes_on_with_it(tmp_path):
         assert list(run.parameters.values) == ["step_size", "damping"]
     assert any((run.parameters.values["step_size"] > 0).all() for run in runs if run.key.algorithm == "CMA-ES")
     out, _ = polarbear("show", "small.study", cwd=tmp_path)
-    assert f"{len(runs)} runs are ok and carry a message:" in out
+    assert f"{len(runs)} runs are ok but have a message:" in out
     assert re.search(r"  crawl: \d+ runs; bbob-.*: watch: the optimizer never exposed 'step_size', 'damping'", out)
     shown = json.loads(polarbear("show", "small.study", "--json", cwd=tmp_path)[0])
     assert sum(one["count"] for one in shown["remarks"]) == len(runs)

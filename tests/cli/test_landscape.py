@@ -112,4 +112,4 @@ def test_problems_may_stand_alone_and_a_race_is_told_so(plan):
     race = plan / "race.toml"
     race.write_text(alone + "[race]\ntimes = [10, 100]\n")
     told = polarbear("landscape", "features", race, code=2, cwd=plan)[1]
-    assert "this is a race, not a plan; give a plan, or a file with the [instances] alone" in told
+    assert "this is a race, not a plan; give a plan, or a file with only [instances]" in told

@@ -218,7 +218,7 @@ def test_a_time_limit_stops_a_plan_that_can_be_gone_on_with(study, tmp_path):
 def test_messages_of_runs_that_are_ok_are_counted(tmp_path):
     folder_with(tmp_path, PLAN.replace("per_decade = 2", 'per_decade = 2\nparameters = ["damping"]'))
     out, _ = polarbear("run", "plan.toml", cwd=tmp_path)
-    assert "48 runs are ok and carry a message:\n" in out
+    assert "48 runs are ok but have a message:\n" in out
     for name in ("stroll", "random search"):
         assert re.search(rf"  {name}: 24 runs; bbob-f.*, seed 0: watch: the optimizer never exposed 'damping'; ", out)
     shown = json.loads(polarbear("show", "plan.study", "--json", cwd=tmp_path)[0])
@@ -226,7 +226,7 @@ def test_messages_of_runs_that_are_ok_are_counted(tmp_path):
         [("stroll", 24), ("random search", 24)],
         [("random search", 24), ("stroll", 24)],
     )
-    assert "48 runs are ok and carry a message:" in polarbear("show", "plan.study", cwd=tmp_path)[0]
+    assert "48 runs are ok but have a message:" in polarbear("show", "plan.study", cwd=tmp_path)[0]
 
 
 def test_show_counts_a_plan_whose_modules_are_gone_and_says_why_it_cannot_count_one_of_an_earlier_version(tmp_path):
@@ -240,7 +240,7 @@ def test_show_counts_a_plan_whose_modules_are_gone_and_says_why_it_cannot_count_
         study.replace_spec(study.spec | {"plan": settings})
     out, _ = polarbear("show", "plan.study", cwd=tmp_path)
     assert "72 runs, " in out
-    assert "of how many runs the plan consists cannot be told from here: the study was begun by an earlier" in out
+    assert "the number of runs in the plan is unknown: the study was created by an earlier" in out
     shown = json.loads(polarbear("show", "plan.study", "--json", cwd=tmp_path)[0])
     assert (shown["total"], shown["finished"]) == (None, False)
     (tmp_path / "gone.py").write_text("def go(problem, rng):\n    problem(problem.lower)\n")
@@ -304,22 +304,22 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
         (
             "repetitions = 3",
             "repetition = 3",
-            "line 4: plan.repetition is no field of a plan; did you mean 'repetitions'?",
+            "line 4: plan.repetition is not a field of a plan; did you mean 'repetitions'?",
         ),
         (
             "repetitions = 3",
             'repetitions = 3\naxis = "hours"',
             "line 5: plan.axis is 'hours'; choose from: evaluations, seconds",
         ),
-        ("[plan]", "[pan]", "line 2: pan is no field of a plan; did you mean 'plan'?"),
+        ("[plan]", "[pan]", "line 2: pan is not a field of a plan; did you mean 'plan'?"),
         ('suite = "bbob"', 'suite = "bob"', "line 7: suite 'bob' is unknown"),
         ("functions = [1, 8]", "functions = [1, 25]", "line 8: suite 'bbob': "),
         ("dimensions = [2, 3]", "dimensoins = [2, 3]", "line 9: suite 'bbob' has no argument 'dimensoins'"),
         ('instances = "1-2"', "draws = 0", "line 10: draws is 0"),
         ("target_precision = 1e-8", "target_precision = -1", "line 13: limits.target_precision is -1"),
-        ("target_precision = 1e-8", "seconds = 10", "line 13: limits.seconds is no field of a plan"),
+        ("target_precision = 1e-8", "seconds = 10", "line 13: limits.seconds is not a field of a plan"),
         ("per_decade = 2", "per_decade = 0", "line 16: log.per_decade is 0"),
-        ("per_decade = 2", "", "line 15: watch names no moment"),
+        ("per_decade = 2", "", "line 15: watch does not say when to log"),
         ("per_decade = 2", 'every = 5\nparameters = ["a", "a"]', "line 17: "),
         ('optimizer = "random-search"', 'optimizer = "random"', "line 25: optimizer 'random' is unknown"),
         (
@@ -334,7 +334,7 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
             "line 28: optimizer 'growing-budgets': optimizer 'modular-de' has no argument 'restrts'",
         ),
         ("repetitions = 3", "repetitions = 3 3", "at line 4"),
-        ("[[algorithms]]", "[[algorithm]]", "line 18: algorithm is no field of a plan"),
+        ("[[algorithms]]", "[[algorithm]]", "line 18: algorithm is not a field of a plan"),
     ],
 )
 def test_faults_of_a_plan_are_named_with_their_line(tmp_path, old, new, message):
@@ -350,11 +350,11 @@ def test_plans_and_races_are_told_apart(tmp_path):
     plan = folder_with(tmp_path) / "plan.toml"
     (tmp_path / "race.toml").write_text(SMALL)
     assert (
-        f"line 2: this is a plan, not a race, which has [race]; run it with: polarbear run {plan}"
+        f"line 2: this is a plan, not a race, which has a table [race]; run it with: polarbear run {plan}"
         in polarbear("race", plan, code=2)[1]
     )
     assert (
-        "this is a race, not a plan, which has [plan]; race it with"
+        "this is a race, not a plan, which has a table [plan]; race it with"
         in polarbear("run", tmp_path / "race.toml", code=2)[1]
     )
     assert "there is no plan at" in polarbear("run", tmp_path / "none.toml", code=2)[1]

@@ -260,7 +260,10 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
         (["race", "--from", "{}", "--alpha", "5"], "polarbear: alpha is 5.0; it must be above 0.5 and at most 1\n"),
         (["race", "--from", "{}", "--budget", "90..20"], "polarbear: the range of budgets 90..20 is empty; give the"),
         (["race", "--from", "{}", "--budget", "9*d..2*d"], "polarbear: the range of budgets 18..4 is empty; give the"),
-        (["race", "--from", "{}", "--budget", "final"], "polarbear: the budget is 'final'; give one to compare"),
+        (
+            ["race", "--from", "{}", "--budget", "final"],
+            "polarbear: budget is 'final'; give one up to which to compare",
+        ),
         (
             ["race", "--from", "{}", "--algorithm", "fast"],
             "a race needs at least 2 algorithms, got ['fast']; pool them",

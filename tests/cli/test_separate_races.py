@@ -119,10 +119,10 @@ def test_instances_of_a_table_are_raced_on_again_and_again(folder):
 
 def test_groups_that_are_not_known_or_incomplete_are_refused(folder):
     said = polarbear("race", "mixed.toml", "--apart", "group", code=2, cwd=folder)[1]
-    assert "no groups are known of MABBOB; tell them by a table" in " ".join(said.split())
+    assert "no groups are known for MABBOB; give a table" in " ".join(said.split())
     (folder / "short.csv").write_text("function,group\n1,a\n2,b\n")
     said = polarbear("race", "three.toml", "--groups", "short.csv", code=2, cwd=folder)[1]
-    assert "three.toml: line 7: the table of groups, in which the first name is '1', lacks bbob-f8-d2" in said
+    assert "three.toml: line 7: the table of groups, which begins with '1', has no row for bbob-f8-d2" in said
     (folder / "short.csv").write_text("function,cluster\n1,a\n")
     said = polarbear("race", "three.toml", "--groups", "short.csv", code=2, cwd=folder)[1]
     assert "short.csv has the columns function, cluster" in said

@@ -70,7 +70,7 @@ def test_a_command_around_workers_takes_the_network():
 
 
 def test_proposed_code_does_not_run_here():
-    with pytest.raises(RuntimeError, match="runs in confined worker processes alone"):
+    with pytest.raises(RuntimeError, match="runs only in confined worker processes"):
         ProposedCode("raise SystemExit", "mine")(None, np.random.default_rng(1))
 
 

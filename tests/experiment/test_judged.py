@@ -265,9 +265,10 @@ class Silent(Box):
             NoisySphere(),
             {},
             ValueError,
-            r"noisy-sphere gives trials; give the recorder noise=key\.generator\('noise'\)",
+            r"noisy-sphere has a method `trial`, which needs random numbers; give the recorder "
+            r"noise=key\.generator\('noise'\)",
         ),
-        (Both(), {"noise": rng()}, ValueError, "several objectives and a trial of its own"),
+        (Both(), {"noise": rng()}, ValueError, "several objectives and a method `trial`"),
         (Untold(), {"noise": rng()}, TypeError, "has 1 constraints, but its trial has no method `constraints`"),
         (Silent(), {}, TypeError, "fake has constraints, but no method `trial`"),
     ],

@@ -232,11 +232,11 @@ def broken():
     [
         (broken, "raised ZeroDivisionError: by nothing"),
         (lambda: math.nan, "is NaN"),
-        (lambda: None, "raised TypeError: gave NoneType; it has to give one real number"),
-        (lambda: "1.0", "gave str"),
-        (lambda: 1j, "gave complex"),
-        (lambda: np.ones(1), "gave ndarray"),
-        (lambda: 1 / np.zeros(3), "gave ndarray|raised RuntimeWarning"),
+        (lambda: None, "raised TypeError: the function returned NoneType; it has to return one real number"),
+        (lambda: "1.0", "the function returned str"),
+        (lambda: 1j, "the function returned complex"),
+        (lambda: np.ones(1), "the function returned ndarray"),
+        (lambda: 1 / np.zeros(3), "the function returned ndarray|raised RuntimeWarning"),
     ],
 )
 def test_a_getter_without_a_number_leaves_nan_and_is_reported(functional, getter, said):
@@ -249,7 +249,7 @@ def test_a_getter_without_a_number_leaves_nan_and_is_reported(functional, getter
     assert np.isnan(recorder.parameters.values["bad"]).all()
     message = recorder.trajectory().outcome.message
     assert message.startswith("watch: parameter 'bad' ")
-    assert message.endswith(" at evaluation 2; NaN stands for 2 such values")
+    assert message.endswith(" at evaluation 2; number of values logged as NaN: 2")
     assert any(one in message for one in said.split("|"))
     assert recorder.trajectory().outcome.ok
 
@@ -280,7 +280,7 @@ def test_only_the_first_failure_is_told_and_all_are_counted(functional):
         recorder.objective(np.ones(2))
     recorder.objective(np.ones((3, 2)))
     assert recorder.trajectory().outcome.message == (
-        "watch: parameter 'b' raised ZeroDivisionError: by nothing at evaluation 1; NaN stands for 8 such values"
+        "watch: parameter 'b' raised ZeroDivisionError: by nothing at evaluation 1; number of values logged as NaN: 8"
     )
 
 
@@ -349,7 +349,7 @@ def test_what_is_exposed_is_checked_whether_anybody_watches_or_not(functional, w
     objective = Recorder(functional(lambda x: 1.0), Limits(), watch=watch).objective
     with pytest.raises(TypeError, match=r"expose: sigma is 0\.5; give a function that returns it"):
         objective.expose(sigma=0.5)
-    with pytest.raises(ValueError, match=r"'recommendation' is the name of what problem\.recommend offers"):
+    with pytest.raises(ValueError, match=r"the name 'recommendation' is reserved for problem\.recommend"):
         objective.expose(recommendation=lambda: 1.0)
     with pytest.raises(TypeError, match=r"recommend: .* cannot be called"):
         objective.recommend(np.ones(2))

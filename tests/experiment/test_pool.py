@@ -442,7 +442,7 @@ def test_workers_that_cannot_come_up_are_not_tried_for_ever(monkeypatch):
     with WorkerPool(2) as pool:
         futures = [pool.submit(abs, 1) for _ in range(5)]
         for future in futures:
-            with pytest.raises(WorkersUnavailable, match="did not come up; the last one exited with code 9"):
+            with pytest.raises(WorkersUnavailable, match="failed to start; the last one exited with code 9"):
                 future.result(timeout=30)
 
 

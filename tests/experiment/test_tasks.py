@@ -186,7 +186,7 @@ def test_when_the_standard_pool_breaks_no_run_is_blamed(task):
 
 def test_when_no_worker_comes_up_no_run_is_blamed(task, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with WorkerPool(1) as pool, pytest.raises(WorkersUnavailable, match="did not come up"):
+    with WorkerPool(1) as pool, pytest.raises(WorkersUnavailable, match="failed to start"):
         next(run_tasks([task()], pool))
 
 

@@ -50,8 +50,8 @@ def test_the_run_what_is_missing_and_the_mend_are_named_and_what_is_in_comes_fir
     runs = []
     with pytest.raises(WorkerUnprepared) as caught:
         runs.extend(run_tasks(tasks, Travelling()))
-    assert str(caught.value).startswith(f"the run of {tasks[0].key} did not begin: a worker cannot open it (")
-    assert f"): {lacks}. What is finished is kept. {mend}" in str(caught.value)
+    assert str(caught.value).startswith(f"the run of {tasks[0].key} did not start: a worker could not load it (")
+    assert f"): {lacks}. Finished runs are kept. {mend}" in str(caught.value)
     assert {run.key: run.trajectory.values.tolist() for run in runs} == {
         each.key: execute(each).trajectory.values.tolist() for each in tasks[1:]
     }
@@ -64,6 +64,6 @@ def needs_what_is_not_there(objective, rng):
 
 @pytest.mark.parametrize("executor", [Travelling, WorkerPool])
 def test_a_package_missing_at_a_worker_is_no_outcome_of_a_run(task, executor):
-    message = r"did not begin: this optimizer needs nowhere; install it with: pip install 'polarbear.* for all workers"
+    message = r"did not start: this optimizer needs nowhere; install it with: pip install 'polarbear.* for all workers"
     with executor() as pool, pytest.raises(WorkerUnprepared, match=message):
         list(run_tasks([task(needs_what_is_not_there, evaluations=5)], pool))

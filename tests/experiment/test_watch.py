@@ -182,8 +182,8 @@ def test_evaluations_that_raise_or_give_no_number_are_logged_too(functional):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, ValueError, "watch names no moment"),
-        ({"recommendations": True}, ValueError, "watch names no moment"),
+        ({}, ValueError, "watch does not say when to log"),
+        ({"recommendations": True}, ValueError, "watch does not say when to log"),
         ({"every": 0}, ValueError, "^every is 0; it must be 1 or more"),
         ({"every": 1.5}, TypeError, r"^every is 1\.5; it must be a whole number"),
         ({"per_decade": -1}, ValueError, "^per_decade is -1"),
@@ -193,9 +193,9 @@ def test_evaluations_that_raise_or_give_no_number_are_logged_too(functional):
         ({"at": "12"}, TypeError, "^at is '12'"),
         ({"on_improvement": 1}, TypeError, "^on_improvement is 1; it must be true or false"),
         ({"every": 1, "parameters": "sigma"}, TypeError, "^parameters is 'sigma'; give names"),
-        ({"every": 1, "parameters": (1,)}, TypeError, "^parameters holds 1"),
-        ({"every": 1, "parameters": ("a", "b", "a")}, ValueError, "^parameters holds 'a' twice"),
-        ({"every": 1, "parameters": ("recommendation",)}, ValueError, "ask for it with recommendations=True"),
+        ({"every": 1, "parameters": (1,)}, TypeError, "^parameters contains 1"),
+        ({"every": 1, "parameters": ("a", "b", "a")}, ValueError, "^parameters contains 'a' twice"),
+        ({"every": 1, "parameters": ("recommendation",)}, ValueError, "request it with recommendations=True"),
         ({"every": 1, "parameters": ()}, ValueError, "^watch names nothing to log"),
     ],
 )

@@ -281,7 +281,7 @@ class TestAdding:
 
     def test_names_are_unique_and_rounds_are_not_disturbed(self):
         race = new_race()
-        with pytest.raises(ValueError, match="takes part already"):
+        with pytest.raises(ValueError, match="is already in the race"):
             race.add("late")
         race.ask()
         with pytest.raises(ValueError, match="under way"):
@@ -397,7 +397,7 @@ class TestWithdrawing:
         ({"batches": "tripling"}, r"batches is 'tripling'; choose from: doubling, forecast"),
         ({"resolution": "loose"}, r"resolution is 'loose'; choose from: crossing, strict"),
         ({"axis": "hours"}, r"axis is 'hours'"),
-        ({"batch": 4}, r"they need smallest_batch <= batch <= largest_batch"),
+        ({"batch": 4}, r"they must satisfy smallest_batch <= batch <= largest_batch"),
         ({"draws": 10}, r"draws is 10"),
         ({"precision": 0.0}, r"precision is 0.0"),
         ({"seed": -1}, r"seed is -1"),
@@ -429,7 +429,7 @@ def test_numbers_of_numpy_are_numbers_and_fractions_are_not_whole():
 def test_an_unnamed_algorithm_is_refused():
     with pytest.raises(TypeError, match=r"algorithm 1 .* has no name"):
         Race(["a", 7], times=TIMES)
-    with pytest.raises(TypeError, match="algorithms is the text 'DE'; give a list of names"):
+    with pytest.raises(TypeError, match="algorithms is the string 'DE'; give a list of names"):
         Race("DE", times=TIMES)
 
 

@@ -194,9 +194,9 @@ def test_what_belongs_elsewhere_is_refused_where_it_is_given(result, tmp_path):
         pb.analyzer.report("x.study", tmp_path / "x.html")
     with pytest.raises(TypeError, match=r"result is a StudyView; give its .result"):
         pb.analyzer.answer(result.study)
-    with pytest.raises(TypeError, match="race is a list; make one"):
+    with pytest.raises(TypeError, match="race is a list; give a Race"):
         pb.study.race([guess, descend], PROBLEM, tmp_path / "x.study")
     with pytest.raises(TypeError, match=r"polarbear.store.read\('x.study'\)"):
         pb.analyzer.subject_of("x.study")
-    with pytest.raises(TypeError, match=r"posterior is a Result; pass .posterior of it, or call its best"):
+    with pytest.raises(TypeError, match=r"posterior is a Result; pass its .posterior, or call its best"):
         pb.select.best(result)

@@ -47,7 +47,10 @@ def test_distributions_have_the_moments_that_are_said():
         ("-5", "'-5' is not a budget"),
         ("1000..100", "1000..100 is empty; give the smaller budget first"),
         ("100..", "'' is not a budget"),
-        ("normal(300)", r"has 1 parameter; normal takes two, mean and standard deviation, as in normal\(300, 50\)$"),
+        (
+            "normal(300)",
+            r"has 1 parameter; normal needs two, the mean and the standard deviation, as in normal\(300, 50\)$",
+        ),
         ("norml(300, 5)", "distribution 'norml' .* did you mean 'normal'"),
         ("nan", "'nan' is unknown"),
     ],
@@ -149,7 +152,7 @@ def test_selections_name_what_they_were_asked(walk):
 
 
 def test_a_result_in_place_of_its_posterior_is_refused(walk):
-    with pytest.raises(TypeError, match=r"posterior is a SimpleNamespace; pass .posterior of it"):
+    with pytest.raises(TypeError, match=r"posterior is a SimpleNamespace; pass its .posterior"):
         best(SimpleNamespace(posterior=walk))
     with pytest.raises(TypeError, match="posterior is a list; pass the posterior of a race's result"):
         best([1, 2])

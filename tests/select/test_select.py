@@ -168,7 +168,7 @@ def test_the_search_compares_each_multiset_of_the_full_size_once():
 def test_candidates_narrow_the_choice():
     selection = best(CROSSING, "final", candidates=["A", "C"])
     assert {choice.members for choice in selection.choices} == {("A",), ("C",)}
-    with pytest.raises(ValueError, match=r"\['Z'\] are not among the posterior's A, B, C"):
+    with pytest.raises(ValueError, match=r"candidates names \['Z'\]; choose from the posterior's algorithms: A, B, C"):
         best(CROSSING, candidates=["Z"])
 
 
@@ -178,7 +178,7 @@ def test_candidates_narrow_the_choice():
         ({"criterion": "mean"}, "criterion is 'mean'; choose one of p2bb, expected, quantile"),
         ({"size": 0}, "size is 0"),
         ({"gamma": 1.0}, "gamma is 1.0"),
-        ({"candidates": []}, "are not among"),
+        ({"candidates": []}, "candidates names no algorithm; choose from"),
     ],
 )
 def test_impossible_questions_are_refused(arguments, message):
@@ -200,7 +200,7 @@ def test_independent_timepoints_make_preferences_over_several_look_surer_than_th
     """As a posterior that does not know its rankings says it."""
     selection = best(posterior([[8, 1], [1, 8], [1, 8], [1, 8]], joint=joint), preference)
     assert selection.sure == sure
-    assert ("read the order, not the certainty" in str(selection)) == (not sure)
+    assert ("rely on the order, not on the certainty" in str(selection)) == (not sure)
 
 
 @pytest.mark.statistical
@@ -213,7 +213,7 @@ def test_whether_a_selection_is_sure_is_measured(repeated):
     selection = best(belief, "uniform")
     assert selection.overconfidence == pytest.approx(10 if repeated else 1, rel=0.4)
     assert selection.sure != repeated
-    assert ("times as much as there is" in str(selection)) == repeated
+    assert ("times as much as there really is" in str(selection)) == repeated
     assert best(belief, "final").overconfidence is None
     assert best(belief, "final").sure
 

@@ -154,9 +154,10 @@ def test_a_module_that_workers_lack_is_named_and_what_is_finished_is_kept(tmp_pa
         assert len(pb.store.read(study)) == 4
         plan.write_text(small + own)
         line = told_in_one_line(ran("run", plan, "--cluster", cluster.scheduler_address))
-        assert re.search(r"the run of searching on bbob-f0*1-i\d-d0*2 \(seed 0\) did not begin: a worker", line), line
+        assert re.search(r"the run of searching on bbob-f0*1-i\d-d0*2 \(seed 0\) did not start: a worker", line), line
         assert (
-            f"({sys.executable} on {platform.node()}): there is no module 'beside_the_plan'. What is finished" in line
+            f"({sys.executable} on {platform.node()}): there is no module 'beside_the_plan'. Finished runs are kept"
+            in line
         )
         assert "Install beside_the_plan for all workers, or put its folder on the PYTHONPATH" in line
         race = "[race]\ntimes = { first = 10, last = 100, count = 5 }\n[limits]\ninstances = 8\n"

@@ -89,7 +89,7 @@ def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path)
     assert not seeds & {key.seed for key in pb.store.open(result.path)}
     told = str(result)
     assert result.recommended == result.as_dict()["recommended"] in result.configurator.elites
-    assert f"recommended: {result.recommended}, with 95%" in told
+    assert f"recommended: {result.recommended}; with probability 95%" in told
     assert f"{best} beats the default in" in told
     assert f"{best} has mean-aocc {result.means[best].found[0]:.4g} (" in told
     assert result.means[best].gap == result.means[best].found[0] - result.means[best].promised
@@ -142,7 +142,7 @@ def test_the_default_is_the_optimizer_as_it_is_without_the_space(tmp_path):
     result = study.configure(chooser(), problems(), tmp_path / "c.study", validate=16)
     assert result.default == {}
     assert result.pareto_set == ("default",)
-    assert "the default: step as the optimizer chooses it" in str(result)
+    assert "the default: step chosen by the optimizer" in str(result)
     with pb.store.open(tmp_path / "c.study") as kept:
         assert kept.spec["algorithms"]["default"] == pb.optimizers.describe(Chooser())
 
@@ -152,7 +152,7 @@ def test_a_study_that_began_with_another_default_goes_on_with_it(tmp_path):
     older = chooser()
     older.begin_with({"step": 0.005})
     whole = study.configure(older, problems(), tmp_path / "c.study", validate=4)
-    with pytest.warns(UserWarning, match=r"begun with another default, \{'step': 0.005\}, and goes on so"):
+    with pytest.warns(UserWarning, match=r"started with another default, \{'step': 0.005\}, and continues that way"):
         resumed = study.configure(chooser(), problems(), tmp_path / "c.study", validate=4)
     assert resumed.as_dict() == whole.as_dict()
     assert resumed.configurator.iterations == whole.configurator.iterations
@@ -171,7 +171,7 @@ def test_other_configurations_to_include_are_other_settings(tmp_path):
         older = {key: each for key, each in kept.spec["configure"].items() if key != "include"}
         kept.replace_spec({**kept.spec, "configure": older})
     for steps in ((), (0.5,), (0.5, 2.0, 3.0), (0.5, 3.0)):
-        with pytest.raises(study.OtherSettings, match=r"did not begin with .* were to include"):
+        with pytest.raises(study.OtherSettings, match=r"did not start with .* made with another include"):
             study.configure(including(*steps), problems(), path, validate=0)
     again = study.configure(including(0.5, 2.0), problems(), path, validate=0)
     assert again.configurator.iterations == first.configurator.iterations
@@ -184,7 +184,7 @@ def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_p
     effects = study.effects_of(tmp_path / "c.study", draws=200)
     step = effects.of("step")
     assert step["lowest"].high[-1] < step["middle"].low[-1]
-    with pytest.raises(pb.store.StudyError, match="no search of a configurator"):
+    with pytest.raises(pb.store.StudyError, match="not the study of a configurator"):
         study.effects_of(tmp_path / "c-race.study")
 
 
@@ -217,7 +217,7 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
     with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
         study.assess_module(Configurator(space, times=[20], budget=60), "steps", problems(), tmp_path / "d.study")
     worse = spaces.of(Chooser, step=(0, 0.01), other=(0, 0.01))
-    with pytest.raises(study.NothingToCompare, match="give a larger budget"):
+    with pytest.raises(study.NothingToCompare, match="with a larger budget"):
         study.assess_module(Configurator(worse, times=[100], budget=80), "step", problems(), tmp_path / "d.study")
 
 
@@ -257,16 +257,16 @@ def test_a_space_and_settings_are_searched_as_their_configurator_is(tmp_path):
     same = Configurator(space, times=times, budget=40, first=4, include=[{"step": 1.0}])
     assert study.configure(same, problems(), tmp_path / "c.study", validate=0).as_dict() == found.as_dict()
     for wrong in ({"runs": 40}, {"times": times}, {"times": times, "runs": 40, "unit": "seconds"}, {"unit": "runs"}):
-        with pytest.raises(TypeError, match="a space goes with times, and with either runs or budget and unit; given:"):
+        with pytest.raises(TypeError, match="a space needs times, and either runs or budget and unit; given:"):
             study.configure(space, problems(), tmp_path / "d.study", **wrong)
-    with pytest.raises(TypeError, match="first goes with a space; this configurator has its own"):
+    with pytest.raises(TypeError, match="first can only be given with a space; a Configurator has its own"):
         study.configure(configurator(), problems(), tmp_path / "d.study", first=3)
 
 
 def test_a_search_that_was_told_runs_elsewhere_is_refused(tmp_path):
     used = configurator()
     study.configure(used, problems(), tmp_path / "c.study", validate=2)
-    with pytest.raises(ValueError, match="told runs already"):
+    with pytest.raises(ValueError, match="already been told runs"):
         study.configure(used, problems(), tmp_path / "d.study")
 
 

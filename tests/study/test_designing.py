@@ -28,12 +28,12 @@ def optimize(problem, rng):
 GOOD, STUCK = CLIMBER.format(step=0.5), CLIMBER.format(step=1e-9)
 BROKEN = {
     "ValueError: boom": "def optimize(problem, rng):\n    raise ValueError('boom')",
-    "it is not done on a sphere after 4 s": "def optimize(problem, rng):\n    while True: pass",
+    "it has not finished on a sphere after 4 s": "def optimize(problem, rng):\n    while True: pass",
     "MemoryError": "def optimize(problem, rng):\n    eaten = [0.0] * 10**9",
     "is NaN": "def optimize(problem, rng):\n    while True: problem(problem.lower * float('nan'))",
     "it imports os; it may import __future__, abc": "import os\n" + GOOD,
     "it returns without evaluating": "def optimize(problem, rng):\n    return 1e-300",
-    "it is no Python: invalid syntax in line 1": "def optimize(problem rng): pass",
+    "it is not valid Python: invalid syntax in line 1": "def optimize(problem rng): pass",
     "it defines no function optimize": "def optimise(problem, rng): pass",
     "it fails the check 'bounds'": "def optimize(problem, rng):\n    while True: problem(2 * problem.upper)",
     "its worker process was killed by SIGSEGV": "import ctypes\ndef optimize(problem, rng):\n    ctypes.string_at(0)",
@@ -91,7 +91,7 @@ def test_verdicts_say_who_dominates_and_where_candidates_are_best(first):
     assert [each.generation for each in proposer.told] == [1, 2, 3]
     before, after = proposer.told[1], result.history
     assert verdict(before, PRINTS).status == "in the Pareto set"
-    assert "it prints, which is thrown away: 'hellohello" in str(verdict(before, PRINTS))
+    assert "its output, which is discarded, begins with 'hellohello" in str(verdict(before, PRINTS))
     assert len(str(verdict(before, PRINTS))) < 1000
     stuck = verdict(after, STUCK)
     assert stuck.status == "dominated"
@@ -115,7 +115,7 @@ def test_a_design_is_an_ordinary_study_whose_winners_are_raced_on_fresh_instance
     seeds = {key.seed for key in pb.store.open(path)}
     assert not seeds & {key.seed for key in pb.store.open(result.path)}
     for each in (path, result.path):  # resume never runs it, whatever is trusted
-        with pb.store.open(each) as kept, pytest.raises(ValueError, match="the study holds proposed code"):
+        with pb.store.open(each) as kept, pytest.raises(ValueError, match="the study contains proposed code"):
             built(kept.spec, ["polarbear"])
 
 
@@ -156,7 +156,7 @@ def test_a_rival_that_breaks_in_every_run_is_no_rival_wherever_it_stands(tmp_pat
     """Those that raise have infinite values and are dominated; those whose worker dies have none and are set aside."""
     against = [rival, pb.optimizers.RandomSearch()]
     few = {"on": 6, "validate": 2, "generations": 1, "checks": []}
-    with pytest.raises(study.EveryRunFailed, match=f"no run of {rival.__name__} got anywhere, .* the first: "):
+    with pytest.raises(study.EveryRunFailed, match=f"no run of {rival.__name__}, .* found a value; the first: "):
         designed(Scripted([GOOD]), tmp_path / "d.study", against=against, **few)
 
 

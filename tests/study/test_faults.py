@@ -144,7 +144,7 @@ def test_a_race_whose_scheduler_is_lost_says_so_and_resumes_elsewhere(whole, tmp
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         client = Client(cluster.scheduler_address, set_as_default=False)
         try:
-            with pytest.raises(ClusterLost, match="what is committed is kept"):
+            with pytest.raises(ClusterLost, match="committed runs are kept"):
                 race(path, executor=DaskExecutor(client), observer=AfterRuns(cluster.close, 12))
         finally:
             client.close(timeout=10)

@@ -98,7 +98,7 @@ def test_what_an_optimizer_lacks_is_named(tmp_path, optimizer, message):
 def test_a_file_that_is_no_text_is_named(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"ab\xbd\x00")
     with pytest.raises(
-        StudyFileError, match=r"binary\.toml is no study file: byte 3 is 0xbd, and TOML is text in UTF-8"
+        StudyFileError, match=r"binary\.toml is not a study file: byte 3 is 0xbd, but TOML is UTF-8 text"
     ):
         read_spec(tmp_path / "binary.toml")
 

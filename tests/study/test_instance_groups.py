@@ -88,19 +88,31 @@ def test_instances_of_an_endless_stream_are_those_that_are_named(monkeypatch):
     found = group_instances(stream, {stream[7].name: "a", stream[0].name: "b", stream[2].name: "a"})
     assert found["a"] == FiniteInstances((stream[2], stream[7]), repeat=True)
     assert found["b"] == FiniteInstances((stream[0],), repeat=True)
-    with pytest.raises(ValueError, match=r"'f1' is none of the first 20 instances of MABBOB.*'ma-bbob-d2-s4-0'"):
+    with pytest.raises(ValueError, match=r"'f1' is not among the first 20 instances of MABBOB.*'ma-bbob-d2-s4-0'"):
         group_instances(stream, {stream[0].name: "a", "f1": "b"})
 
 
 @pytest.mark.parametrize(
     ("instances", "groups", "said"),
     [
-        (pb.problems.PBO(), "known", r"no groups are known of pbo-f1-d\d+, pbo-f2-d\d+, pbo-f3-d\d+ and 22 more; tell"),
-        (MABBOB(dimension=2), "known", "no groups are known of MABBOB; tell them by a table"),
-        ([BBOBProblem(1, 1, 2), (sum, [0], [1])], "known", "no groups are known of sum"),
-        (BBOB(functions="1-9"), {"F1": "a"}, r"first name is 'F1', lacks bbob-f1-d5, bbob-f2-d5, .* and 6 more; add"),
-        (BBOB(functions=1), {"bbob-f1-i1-d5": "a"}, "lacks bbob-f1-i2-d5, bbob-f1-i3-d5, bbob-f1-i4-d5 and 995 more"),
-        (BBOB(dimensions=range(2, 8)), {"bbob-f1-i1-d5": "a"}, "143,856 problems, .* are made of 100,000 at most"),
+        (
+            pb.problems.PBO(),
+            "known",
+            r"no groups are known for pbo-f1-d\d+, pbo-f2-d\d+, pbo-f3-d\d+ and 22 more; give",
+        ),
+        (MABBOB(dimension=2), "known", "no groups are known for MABBOB; give a table"),
+        ([BBOBProblem(1, 1, 2), (sum, [0], [1])], "known", "no groups are known for sum"),
+        (
+            BBOB(functions="1-9"),
+            {"F1": "a"},
+            r"begins with 'F1', has no row for bbob-f1-d5, bbob-f2-d5, .* and 6 more; add",
+        ),
+        (
+            BBOB(functions=1),
+            {"bbob-f1-i1-d5": "a"},
+            "has no row for bbob-f1-i2-d5, bbob-f1-i3-d5, bbob-f1-i4-d5 and 995 more",
+        ),
+        (BBOB(dimensions=range(2, 8)), {"bbob-f1-i1-d5": "a"}, "143,856 problems, .* can be made of at most 100,000"),
     ],
 )
 def test_instances_without_a_group_are_named(instances, groups, said):
@@ -120,14 +132,17 @@ def test_a_table_is_read_by_instance_if_it_has_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("function,cluster\n1,a\n", "has the columns function, cluster; a table of groups has a column group, and"),
+        ("function,cluster\n1,a\n", "has the columns function, cluster; a table of groups needs a column group, and"),
         ("group,suite\na,bbob\n", "a column function or instance"),
         ("function,group\n", "has no rows"),
-        ("", "is no table of groups"),
+        ("", "is not a table of groups"),
         ("function,group\n1,a\n2,\n", r"row 3 of .*t.csv has no group"),
         ("function,group\n,a\n", r"row 2 of .*t.csv has no function"),
-        ("function,group\n1,a\n2,a\n1,b\n", r"row 4 of .*t.csv has 1 in the group 'b', but it is in 'a' further up"),
-        ("function,group\n1,a b\n2,A_b\n", r"the groups 'a b' and 'A_b' of .* differ too little for names of files"),
+        (
+            "function,group\n1,a\n2,a\n1,b\n",
+            r"row 4 of .*t.csv puts 1 in the group 'b', but an earlier row puts it in 'a'",
+        ),
+        ("function,group\n1,a b\n2,A_b\n", r"the groups 'a b' and 'A_b' of .* would have the same file name"),
     ],
 )
 def test_what_is_no_table_of_groups_is_refused(tmp_path, text, said):

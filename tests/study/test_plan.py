@@ -388,7 +388,7 @@ def test_budgets_that_are_none(budget, message):
 
 @pytest.mark.parametrize("budget", [None, True, [5], {"d": 5}])
 def test_budgets_of_a_wrong_type(budget):
-    with pytest.raises(TypeError, match="give a number, or a text"):
+    with pytest.raises(TypeError, match="give a number, or a string"):
         pb.study.Budget.of(budget, "evaluations")
 
 
@@ -400,7 +400,7 @@ def test_budgets_of_a_wrong_type(budget):
         ({"repetitions": 0}, "repetitions is 0"),
         ({"seed": -1}, "seed is -1"),
         ({"axis": "hours"}, "axis is 'hours'"),
-        ({"draws": 5}, "of a list all problems are run"),
+        ({"draws": 5}, "all problems of a list are run"),
         ({"target_precision": 0.1}, "optimum of sphere-d2 is not known"),
         ({"timeout": 0}, "timeout is 0"),
         ({"problems": [TWO, pb.problems.FunctionProblem(boom, 0, 1, 3, name="sphere-d2")]}, "two problems are called"),
@@ -412,7 +412,7 @@ def test_plans_that_cannot_be(settings, message):
 
 
 def test_an_endless_stream_without_a_grid_needs_draws():
-    with pytest.raises(ValueError, match="MABBOB is an endless stream; say by draws"):
+    with pytest.raises(ValueError, match="MABBOB is an endless stream; set draws"):
         Plan([guess], pb.problems.MABBOB(3), budget=1)
 
 

@@ -191,7 +191,7 @@ def test_what_catches_all_hangs_or_kills_costs_the_pilot_its_worker_and_nothing_
     assert found["descend"].seconds > 0
     assert found["unheeding"].seconds > 0
     assert found["hang_in_c"].seconds is None
-    assert "nothing came back" in found["hang_in_c"].trouble
+    assert "no result within" in found["hang_in_c"].trouble
     assert found["die"].seconds is None
     assert "killed" in found["die"].trouble
     assert {name for name, one in found.items() if one.trouble} == {"hang_in_c", "die"}

@@ -38,7 +38,10 @@ def test_no_run_begins_once_time_is_up_and_what_is_in_counts(tmp_path, monkeypat
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
 def test_a_time_limit_is_positive(tmp_path, seconds):
-    with pytest.raises(ValueError, match="limit on seconds"), ThreadPoolExecutor(1) as executor:
+    with (
+        pytest.raises(ValueError, match=f"seconds is {seconds}; give a positive number"),
+        ThreadPoolExecutor(1) as executor,
+    ):
         run_plan(new_plan(), tmp_path / "a.study", executor=executor, seconds=seconds)
     assert not (tmp_path / "a.study").exists()
 
@@ -47,7 +50,7 @@ def test_messages_that_differ_in_numbers_alone_count_as_one_and_those_of_failure
     def outcome(message, reason=Reason.BUDGET):
         return Outcome(reason, 10, 0.1, message)
 
-    told = "watch: parameter {!r} raised ValueError: {} at evaluation {}; NaN stands for {} such values"
+    told = "watch: parameter {!r} raised ValueError: {} at evaluation {}; number of values logged as NaN: {}"
     runs = [
         (RunKey("p-d2", "a", 1), outcome(told.format("x1", "-3.5e-07", 12, 1_000))),
         (RunKey("p-d2", "a", 2), outcome(told.format("x1", "17", 4, 8))),
@@ -60,6 +63,6 @@ def test_messages_that_differ_in_numbers_alone_count_as_one_and_those_of_failure
     assert first == Remarks("a", 2, runs[0][0], runs[0][1].message)
     assert [(one.algorithm, one.count, one.example.seed) for one in others] == [("a", 1, 3), ("b", 1, 1)]
     lines = remark_lines([first])
-    assert lines == ["2 runs are ok and carry a message:", f"  a: 2 runs; p-d2, seed 1: {first.message}"]
-    assert remark_lines([others[0]])[0] == "1 run is ok and carries a message:"
+    assert lines == ["2 runs are ok but have a message:", f"  a: 2 runs; p-d2, seed 1: {first.message}"]
+    assert remark_lines([others[0]])[0] == "1 run is ok but has a message:"
     assert remark_lines([]) == []

@@ -117,7 +117,7 @@ def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, 
 def test_each_limit_says_that_it_stopped_the_race(tmp_path):
     for limit, value, reason in (
         ("instances", 8, "instance limit of 8 reached: 8 instances drawn"),
-        ("instances", 3, "instance limit of 3 reached: 8 instances drawn, as it is checked between rounds"),
+        ("instances", 3, "instance limit of 3 reached: 8 instances drawn (limits are checked between rounds)"),
         ("evaluations", 10, "evaluation limit of 10 reached: "),
     ):
         listener = Listener()
@@ -125,7 +125,7 @@ def test_each_limit_says_that_it_stopped_the_race(tmp_path):
         assert listener.reason.startswith(reason)
     listener = Listener()
     race(tmp_path / "list.study", instances=[PROBLEM] * 8, observer=listener)
-    assert listener.reason == "all 8 problem instances are used"
+    assert listener.reason == "all 8 problem instances have been used"
 
 
 class Interrupt(Observer):
@@ -337,7 +337,7 @@ def test_an_algorithm_of_which_nothing_comes_back_is_set_aside_and_the_race_goes
 def test_when_every_run_fails_there_is_no_answer_but_an_error_with_the_first_failure(tmp_path):
     path = tmp_path / "a.study"
     broken = pb.problems.FunctionProblem(boom, lower=-2, upper=2, dimension=3)
-    with pytest.raises(pb.study.EveryRunFailed, match=r"all 24 runs .*RuntimeError: boom.*begin a new study"):
+    with pytest.raises(pb.study.EveryRunFailed, match=r"all 24 runs .*RuntimeError: boom.*start a new study"):
         race(path, instances=broken)
     assert pb.study.load(path).result.rounds == ()
     assert len(store.read(path)) == 24

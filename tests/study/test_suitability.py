@@ -44,7 +44,7 @@ def test_a_plan_with_two_objectives_names_optimizer_problem_and_mend():
     suite = pb.problems.BBOBBiobj(functions=(3, 5), dimensions=(3, 2), instances=2)
     message = (
         r"^CMA-ES-CSA cannot run on bbob-biobj-f3-i2-d\d: ModularCMAES minimizes one objective; the problem has 2; "
-        r"use one for several, such as pymoo's NSGA2; leave one of the two out, or take another$"
+        r"use one for several, such as pymoo's NSGA2; leave one of the two out, or choose another$"
     )
     with pytest.raises(Unsuitable, match=message):
         Plan([pb.optimizers.RandomSearch(), ModularCMAES.anytime()], suite, budget=10)

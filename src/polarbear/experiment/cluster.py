@@ -66,7 +66,7 @@ class Apart(Executor):
             self._warned.add(host)
             self._warn(
                 f"on {host} {self._crowded[host]}: runs slow each other down there and their seconds mean little; "
-                "let its workers execute no more runs at a time than it has cores"
+                "execute no more runs at a time there than the host has cores"
             )
 
     def _warn(self, why: str) -> None:
@@ -162,7 +162,7 @@ class DaskExecutor(Apart):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue ``fn(*args, **kwargs)``; besides those of `Isolated`, its exception may be a `ClusterLost`."""
         if self._ended:
-            raise RuntimeError("this executor is shut down and takes no more calls")
+            raise RuntimeError("this executor has been shut down; it accepts no more calls")
         self.warn_if_crowded()
         call: _Call[T] = _Call(self._client, self._scheduler, self._opened, self._suspects)
         try:
@@ -267,8 +267,8 @@ class _Call(Generic[T]):
             self.future.set_exception(error)
 
     def _lost(self) -> ClusterLost:
-        lost = f"the Dask scheduler {self._scheduler} is lost, and with it what it held"
-        return ClusterLost(f"{lost}; what is committed is kept. Start a cluster and resume")
+        lost = f"the Dask scheduler {self._scheduler} is lost, and with it the runs in progress"
+        return ClusterLost(f"{lost}; committed runs are kept. Start a cluster and resume")
 
     def _cancel(self) -> None:
         if (inner := self._inner()) is not None:

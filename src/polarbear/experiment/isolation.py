@@ -237,7 +237,7 @@ def _unix() -> Iterator[_Aspect]:
         limit = getattr(resource, f"RLIMIT_{name}")
         yield _Aspect(f"limit {name}", partial(resource.getrlimit, limit), partial(resource.setrlimit, limit))
     if hasattr(os, "sched_setaffinity"):
-        yield _Aspect("the cores", partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0))
+        yield _Aspect("the CPU affinity", partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0))
 
 
 _SIGNALS = tuple(int(number) for number in signal.valid_signals() if number < 32 and number not in {9, 19})
@@ -258,17 +258,17 @@ _ASPECTS: tuple[_Aspect, ...] = (
     _Aspect("sys.path", lambda: sys.path[:], _set_path),
     _Aspect("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
     _Aspect("the switch interval", sys.getswitchinterval, sys.setswitchinterval),
-    _Aspect("the most digits of integers", sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+    _Aspect("the limit on digits of integers", sys.get_int_max_str_digits, sys.set_int_max_str_digits),
     _Aspect("the trace function", sys.gettrace, sys.settrace),
     _Aspect("the profile function", sys.getprofile, sys.setprofile),
     _Aspect("garbage collection", gc.isenabled, _set_collection),
-    _Aspect("thresholds of garbage collection", gc.get_threshold, _set_thresholds),
-    _Aspect("flags of garbage collection", gc.get_debug, gc.set_debug),
+    _Aspect("the garbage collection thresholds", gc.get_threshold, _set_thresholds),
+    _Aspect("the garbage collection debug flags", gc.get_debug, gc.set_debug),
     _Aspect("environment variables", vars(os.environ)["_data"].copy, _set_environment),  # ten times as fast as dict
     _Aspect("the current folder", _folder, _unless_unknown(os.chdir)),
     _Aspect("the locale", partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
     _Aspect("warning filters", lambda: warnings.filters[:], _set_filters),
-    _Aspect("the mask for new files", _umask, _unless_unknown(os.umask)),
+    _Aspect("the file mode mask (umask)", _umask, _unless_unknown(os.umask)),
     *(_unix() if os.name == "posix" else ()),
 )
 _READ_ALL = tuple(aspect.read for aspect in _ASPECTS)

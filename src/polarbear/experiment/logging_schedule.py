@@ -45,11 +45,11 @@ def _names(parameters: Any, name: str) -> tuple[str, ...]:
     names: tuple[Any, ...] = tuple(parameters)
     for parameter in names:
         if not isinstance(parameter, str) or not parameter:
-            raise TypeError(f"{name} holds {parameter!r}; {mend}")
+            raise TypeError(f"{name} contains {parameter!r}; {mend}")
         if parameter == RECOMMENDATION:
-            raise ValueError(f"{name} holds {parameter!r}; ask for it with recommendations=True")
+            raise ValueError(f"{name} contains {parameter!r}; request it with recommendations=True")
         if names.count(parameter) > 1:
-            raise ValueError(f"{name} holds {parameter!r} twice")
+            raise ValueError(f"{name} contains {parameter!r} twice")
     return names
 
 
@@ -106,8 +106,8 @@ class Watch:
         moments = self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade
         if not moments and not self.points:
             raise ValueError(
-                "watch names no moment; give on_improvement=True, every, at, per_decade or targets_per_decade, or "
-                "points to keep"
+                "watch does not say when to log; give on_improvement=True, every, at, per_decade or "
+                "targets_per_decade, or points to keep"
             )
         if self.parameters == () and not self.recommendations and not self.points:
             raise ValueError("watch names nothing to log; give parameters, or recommendations=True")
@@ -198,7 +198,7 @@ class Log:
         if self._watch.recommendations and self._recommends is None:
             notes.append("the optimizer recommended no point")
         if self._note:
-            notes.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
+            notes.append(f"{self._note}; number of values logged as NaN: {self._failures}")
         return "; ".join(f"watch: {note}" for note in notes)
 
     def offer(self, name: str, getter: Callable[[], Any]) -> None:
@@ -266,10 +266,12 @@ def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[],
         for name, getter in getters.items():
             if name == RECOMMENDATION:
                 raise ValueError(
-                    f"expose: {RECOMMENDATION!r} is the name of what problem.recommend offers; take another"
+                    f"expose: the name {RECOMMENDATION!r} is reserved for problem.recommend; choose another"
                 )
             if not callable(getter):
-                raise TypeError(f"expose: {name} is {getter!r}; give a function that returns it, lambda: ...")
+                raise TypeError(
+                    f"expose: {name} is {getter!r}; give a function that returns its value, such as lambda: ..."
+                )
         if log is not None:
             for name, getter in getters.items():
                 log.offer(name, getter)
@@ -313,7 +315,7 @@ def _power(i: int, per_decade: int) -> float:
 def _number(value: Any) -> float:
     if isinstance(value, Real) or is_scalar_array(value):
         return float(value)
-    raise TypeError(f"gave {type(value).__name__}; it has to give one real number")
+    raise TypeError(f"the function returned {type(value).__name__}; it has to return one real number")
 
 
 def _unread(point: Any) -> float:  # noqa: ARG001 - stands in for a judge

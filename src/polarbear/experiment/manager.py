@@ -88,8 +88,8 @@ class Manager:
             if self._threads:
                 return  # the other threads do its work
             raise WorkersUnavailable(
-                f"no worker process can be managed: {error}; raise the limit on processes (ulimit -u), or end other "
-                "programs"
+                f"no thread can be started to manage a worker process: {error}; raise the limit on processes (ulimit "
+                "-u), or end other programs"
             ) from error
         self._threads[number] = thread
 
@@ -176,7 +176,7 @@ class Manager:
             with self._changed:
                 self._failed_starts += 1
                 if self._failed_starts >= STARTS:
-                    self._give_up(f"{STARTS} worker processes in a row did not come up; the last one {how}")
+                    self._give_up(f"{STARTS} worker processes in a row failed to start; the last one {how}")
             return None
         with self._changed:
             self._up.add(number)

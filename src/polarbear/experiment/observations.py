@@ -45,13 +45,20 @@ def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
     several = traits_of(problem).objectives > 1
     start = _own_trial(problem)
     if start is None and traits_of(problem).constraints:
-        raise TypeError(f"{problem.name} has constraints, but no method `trial` whose trial tells them")
+        raise TypeError(
+            f"{problem.name} has constraints, but no method `trial`; add one whose trials have a method `constraints`"
+        )
     if start is None:
         return Indicated(problem) if several else _Same(problem)
     if several:
-        raise ValueError(f"{problem.name} has several objectives and a trial of its own; a run can have only one judge")
+        raise ValueError(
+            f"{problem.name} has several objectives and a method `trial`; a run can be judged by only one of them"
+        )
     if noise is None:
-        raise ValueError(f"{problem.name} gives trials; give the recorder noise=key.generator('noise')")
+        raise ValueError(
+            f"{problem.name} has a method `trial`, which needs random numbers; give the recorder "
+            "noise=key.generator('noise')"
+        )
     trial = start(noise) if problem.minimize else _Negated(start(noise))
     return Constrained(trial, problem) if traits_of(problem).constraints else trial
 

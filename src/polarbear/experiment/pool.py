@@ -61,13 +61,15 @@ class WorkerPool(Executor):
     ) -> None:
         if os.name != "posix":
             raise OSError(
-                "WorkerPool needs Linux or macOS; give executor=concurrent.futures.ProcessPoolExecutor(), under which "
-                "nothing interrupts a run that hangs, or use the Windows Subsystem for Linux"
+                "WorkerPool needs Linux or macOS; give executor=concurrent.futures.ProcessPoolExecutor(), which "
+                "does not interrupt runs that hang, or use the Windows Subsystem for Linux"
             )
         if workers is not None and workers < 1:
             raise ValueError(f"workers is {workers!r}; a pool needs at least 1")
         if (timeout is not None and not timeout > 0) or not grace >= 0:
-            raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
+            raise ValueError(
+                f"timeout is {timeout!r} and grace is {grace!r} seconds; timeout must be above 0, and grace not below 0"
+            )
         self.workers = workers or cores()
         self.confinement = confinement
         allowed = inf if timeout is None else timeout + grace

@@ -191,7 +191,9 @@ class WorkerProcess:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         if self._hung_up:
-            return "closed its connection and was given up: code it ran closed file descriptors that were not its own"
+            return (
+                "closed its connection and was killed: code that it ran closed file descriptors that it had not opened"
+            )
         if status >= 0:
             return f"exited with code {status}"
         try:

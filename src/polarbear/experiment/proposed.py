@@ -16,6 +16,7 @@ from polarbear.experiment.confinement import confined
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.run import Task, execute
 from polarbear.problems import FunctionProblem
+from polarbear.quantities import plural
 from polarbear.records import Reason, RunKey
 
 ENTRY = "optimize"
@@ -48,8 +49,8 @@ class ProposedCode:
         """
         if not confined():
             raise RuntimeError(
-                f"{self.name} is proposed code, which runs in confined worker processes alone; polarbear.study.design "
-                "has them"
+                f"{self.name} is proposed code, which runs only in confined worker processes; use "
+                "polarbear.study.design, which starts them"
             )
         sink = _Sink()
         with redirect_stdout(sink), redirect_stderr(sink):
@@ -91,7 +92,7 @@ def inspect_code(code: str, name: str, imports: Collection[str], timeout: float)
         ``wrong``: what is wrong with the code, empty if nothing is found; ``printed``: the beginning of its output.
     """
     if not confined():
-        raise RuntimeError("proposed code is inspected in confined worker processes alone")
+        raise RuntimeError("proposed code is inspected only in confined worker processes")
     if wrong := _unreadable(code, name, imports):
         return {"wrong": wrong, "printed": ""}
     sink = _Sink()
@@ -106,9 +107,11 @@ def inspect_code(code: str, name: str, imports: Collection[str], timeout: float)
     )
     wrong = ""
     if run.outcome.reason is Reason.FAILED:
-        wrong = f"it fails on a sphere after {run.outcome.evaluations} evaluations: {run.outcome.message}"
+        wrong = f"it fails on a sphere after {plural(run.outcome.evaluations, 'evaluation')}: {run.outcome.message}"
     elif run.outcome.reason is Reason.TIMED_OUT:
-        wrong = f"it is not done on a sphere after {timeout:g} s and {run.outcome.evaluations} of {_TRIED} evaluations"
+        wrong = (
+            f"it has not finished on a sphere after {timeout:g} s and {run.outcome.evaluations} of {_TRIED} evaluations"
+        )
     elif not run.outcome.evaluations:
         wrong = "it returns without evaluating the problem; what it returns is ignored, only its evaluations count"
     return {"wrong": wrong, "printed": sink.begins}
@@ -131,12 +134,12 @@ def _sphere(x: Any) -> float:
 
 def _unreadable(code: str, name: str, imports: Collection[str]) -> str:
     if len(code) > LONGEST_CODE:
-        return f"it has {len(code):,} characters; at most {LONGEST_CODE:,} are taken"
+        return f"it has {len(code):,} characters; at most {LONGEST_CODE:,} are allowed"
     try:
         tree = ast.parse(code, f"<{name}>")
         _compiled(code, name)
     except SyntaxError as error:
-        return f"it is no Python: {error.msg} in line {error.lineno}: {(error.text or '').strip()}"
+        return f"it is not valid Python: {error.msg} in line {error.lineno}: {(error.text or '').strip()}"
     except (ValueError, RecursionError, MemoryError) as error:
         return f"it cannot be compiled: {type(error).__name__}: {error}"
     if strangers := [module for module in dict.fromkeys(_imported(tree)) if module.partition(".")[0] not in imports]:

@@ -404,7 +404,7 @@ class Recorder:
         """Refuse an evaluation inside the getter of a parameter."""
         if self.reason is not None:
             self.stop(self.reason)
-        raise Refused("a function that is asked for a parameter must not evaluate the problem")
+        raise Refused("a function that returns a parameter must not evaluate the problem")
 
     def _refuse_if_over(self) -> None:
         if self.reason is not None:

@@ -97,8 +97,8 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
     if process.unrestored:
         if hand_over is not None:
             hand_over(run)  # so that later runs begin in a sound process
-        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.unrestored)}"
-        warnings.warn(f"{changed}; runs in worker processes do not meet what others leave", stacklevel=2)
+        changed = f"changes to this process by the run of {task.key} cannot be undone: {', '.join(process.unrestored)}"
+        warnings.warn(f"{changed}; execute runs in worker processes to isolate them", stacklevel=2)
     return run
 
 
@@ -175,7 +175,7 @@ class _Attempt:
         except BaseException as error:  # noqa: BLE001 - as above
             self._require_no_ctrl_c(error)
             reason, message, trace = _failed(error)
-            outcome = Outcome(reason, 0, 0.0, f"its record cannot be kept: {message}"[:LONGEST_TEXT], trace)
+            outcome = Outcome(reason, 0, 0.0, f"the run cannot be recorded: {message}"[:LONGEST_TEXT], trace)
             return Run(self._task.key, Trajectory.empty(outcome))
 
     def _run(self) -> Run:
@@ -211,8 +211,8 @@ def _require_run(result: object) -> None:
         if isinstance(result, CoroutineType):
             result.close()  # otherwise Python warns that it was never awaited
         raise TypeError(
-            f"the optimizer returned a {kind.__name__}, of which nothing has run; it has to evaluate the problem and "
-            "return: take out `yield` and `async`, or run it inside a plain function"
+            f"the optimizer returned an unstarted {kind.__name__}; it has to evaluate the problem and return: remove "
+            "`yield` and `async`, or run it inside a plain function"
         )
 
 

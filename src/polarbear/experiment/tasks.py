@@ -153,7 +153,7 @@ class _Sealed:
             return pickle.loads(self.content)
         except (Exception, SystemExit) as error:  # a module that calls sys.exit
             raise _unprepared(
-                self.run, error, f"a worker cannot open it ({sys.executable} on {platform.node()})"
+                self.run, error, f"a worker could not load it ({sys.executable} on {platform.node()})"
             ) from error
 
 
@@ -166,13 +166,13 @@ def _execute(task: Task | _Sealed) -> Run:
 
 
 def _unprepared(run: str, error: BaseException, obstacle: str) -> WorkerUnprepared:
-    lacks, mend = f"{type(error).__name__}: {error}", "Use the same versions of the modules it names everywhere"
+    lacks, mend = f"{type(error).__name__}: {error}", "Use the same versions of the modules named here in all processes"
     if isinstance(error, ModuleNotFoundError) and error.name:
         lacks = f"there is no module {error.name!r}"
         package = error.name.partition(".")[0]
         mend = f"Install {package} for all workers, or put its folder on the PYTHONPATH they are started with"
     return WorkerUnprepared(
-        f"the run of {run} did not begin: {obstacle}: {lacks}. What is finished is kept. {mend}, and go on"
+        f"the run of {run} did not start: {obstacle}: {lacks}. Finished runs are kept. {mend}, and resume"
     )
 
 
@@ -194,11 +194,11 @@ def _run(task: Task, future: Future[Run]) -> Run:
     except WorkerUnprepared:
         raise
     except ExtraMissing as error:
-        mend = "What is finished is kept. Install it for all workers, and go on"
-        raise WorkerUnprepared(f"the run of {task.key} did not begin: {error}. {mend}") from error
+        mend = "Finished runs are kept. Install it for all workers, and resume"
+        raise WorkerUnprepared(f"the run of {task.key} did not start: {error}. {mend}") from error
     except Exception as error:
         if missing := _missing(error):
-            raise _unprepared(str(task.key), missing, "the executor could not hand it out") from error
+            raise _unprepared(str(task.key), missing, "the executor could not send it to a worker") from error
         error.add_note(f"while executing the run of {task.key}")
         raise
 

@@ -198,9 +198,9 @@ class Race:
     def _check_asked(self, key: RunKey) -> None:
         identity = (key.algorithm, key.seed)
         if identity in self._runs or identity in self._unavailable:
-            raise ValueError(f"the run of {key} was told before")
+            raise ValueError(f"the run of {key} has already been told; tell each run once")
         if self._requests is None or identity not in self._requests:
-            raise ValueError(f"the run of {key} was not asked for; tell runs that ask() names")
+            raise ValueError(f"the run of {key} was not asked for; tell only runs that ask() returns")
 
     def add(self, algorithm: object, name: str | None = None) -> str:
         """Let another algorithm join between two rounds, or before the first (section 4.3).
@@ -218,7 +218,7 @@ class Race:
             raise ValueError("a round is under way; tell its runs before adding an algorithm")
         ((name, algorithm),) = by_name({name: algorithm} if name else [algorithm]).items()
         if name in self.algorithms:
-            raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
+            raise ValueError(f"an algorithm named {name!r} is already in the race; give another name")
         self.algorithms[name] = algorithm
         self._admit(name)
         return name
@@ -299,7 +299,7 @@ class Race:
                 self._enter(cells[identity], run)
         missing_runs = len(cells) - len(self._runs)
         if missing_runs and not accept_missing:
-            raise ValueError(f"{missing_runs} of the {len(cells)} runs of the completed rounds are missing")
+            raise ValueError(f"the completed rounds lack {missing_runs} of their {len(cells)} runs")
         for name in joining:
             self._admit(name)
         return missing_runs

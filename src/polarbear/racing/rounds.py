@@ -175,11 +175,11 @@ def disagreements(this: Round, before: RaceState | None, after: RaceState) -> li
     before = before or RaceState.start(after.algorithms, len(after.resolved), after.batch)
     known = len(before.algorithms)
     if after.algorithms[:known] != before.algorithms or len(after.resolved) != len(before.resolved):
-        return ["state has not the algorithms and timepoints of the round before"]
+        return ["state does not have the algorithms and timepoints of the previous round"]
     for name in after.algorithms[known:]:
         before = before.joined_by(name)
     if (more := after.instances - before.instances) < 0:
-        return ["state has less instances than after the round before"]
+        return ["state has fewer instances than after the previous round"]
     names, racing = np.array(after.algorithms), before.candidates
     asked = (after.asked != np.pad(before.asked, ((0, more), (0, 0)))).any(axis=0)
     expected: dict[str, tuple[Iterable[str], Iterable[str]]] = {
@@ -196,8 +196,8 @@ def disagreements(this: Round, before: RaceState | None, after: RaceState) -> li
         behind = replace(after, catching_up={name: after.next_draw(name) for name in before.catching_up})
         expected["state.catching_up"] = (after.catching_up, behind.still_catching_up().catching_up)
     return [
-        f"{field} names {', '.join(sorted(actual)) or 'nobody'} where by the other fields and the round before it must "
-        f"name {', '.join(sorted(required)) or 'nobody'}"
+        f"{field} names {', '.join(sorted(actual)) or 'no algorithm'}; according to the other fields and the previous "
+        f"round, it must name {', '.join(sorted(required)) or 'no algorithm'}"
         for field, (actual, required) in expected.items()
         if set(actual) != set(required)
     ]

@@ -72,7 +72,7 @@ class RaceSettings:
         if not self.smallest_batch <= self.batch <= self.largest_batch:
             at_fault = "smallest_batch" if self.batch < self.smallest_batch else "largest_batch"
             message = f"smallest_batch is {self.smallest_batch}, batch {self.batch}, largest_batch {self.largest_batch}"
-            raise FieldError((at_fault,), f"{message}; they need smallest_batch <= batch <= largest_batch")
+            raise FieldError((at_fault,), f"{message}; they must satisfy smallest_batch <= batch <= largest_batch")
         if self.judged_by == "recommendation" and self.axis == "seconds":
             message = 'judged_by is "recommendation", which is logged by evaluations; use axis = "evaluations"'
             raise FieldError(("judged_by",), message)
@@ -102,7 +102,7 @@ class RaceSettings:
         if not (np.isfinite(checked).all() and checked[0] > 0 and (np.diff(checked) > 0).all()):
             raise FieldError(("times",), "times must be positive, finite and strictly increasing")
         if self.axis == "evaluations" and (checked != np.rint(checked)).any():
-            mend = "polarbear.log_times and polarbear.linear_times give such"
+            mend = "polarbear.log_times and polarbear.linear_times return such times"
             raise FieldError(("times",), f"times must be whole numbers of evaluations; {mend}")
         checked.flags.writeable = False
         return checked
@@ -131,7 +131,7 @@ def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, ob
         ValueError: If two have the same name, or a name is blank or has more than one line.
     """
     if isinstance(algorithms, str):
-        raise TypeError(f"algorithms is the text {algorithms!r}; give a list of names, or a mapping from names")
+        raise TypeError(f"algorithms is the string {algorithms!r}; give a list of names, or a mapping from names")
     if isinstance(algorithms, Mapping):
         return {checked_name(name, "the name of an algorithm"): algorithm for name, algorithm in algorithms.items()}
     named: dict[str, object] = {}
@@ -139,7 +139,9 @@ def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, ob
         own = algorithm, getattr(algorithm, "name", None), getattr(algorithm, "__name__", None)
         name = next((name for name in own if isinstance(name, str) and name), algorithm)
         if not isinstance(name, str):
-            raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
+            raise TypeError(
+                f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names to algorithms"
+            )
         if name == _LAMBDA and name in named:
             name = next(
                 f"{_LAMBDA} {number}" for number in range(2, position + 2) if f"{_LAMBDA} {number}" not in named

@@ -25,7 +25,7 @@ _PARAMETERS = {
     "uniform": "the ends of a range, as in uniform(100, 1000)",
     "log-uniform": "the ends of a range, as in log-uniform(100, 1000)",
     "loguniform": "the ends of a range, as in loguniform(100, 1000)",
-    "normal": "mean and standard deviation, as in normal(300, 50)",
+    "normal": "the mean and the standard deviation, as in normal(300, 50)",
     "lognormal": "the median and the standard deviation of the logarithm, as in lognormal(300, 0.5)",
 }
 """Descriptions of the two parameters of each distribution."""
@@ -103,7 +103,9 @@ def parse_budget(text: str, dimension: int | None = None) -> str | float | Budge
     if call := _CALL.fullmatch(said):
         return _distribution(call[1].lower(), [parse_number(number, dimension) for number in call[2].split(",")], said)
     if said[:1].isalpha():
-        raise ValueError(f"budget {said!r} is unknown; choose one of {', '.join(NAMED)}, or write it as in {FORMS}")
+        raise ValueError(
+            f"budget {said!r} is unknown; choose one of {', '.join(NAMED)}, or give a budget such as {FORMS}"
+        )
     return parse_number(said, dimension)
 
 
@@ -123,9 +125,9 @@ def _distribution(name: str, numbers: list[float], said: str) -> BudgetRange | B
         "lognormal": lambda median, deviation: frozen("lognorm", deviation, scale=median),
     }
     if name not in made:
-        raise ValueError(f"distribution {name!r} of {said!r} is unknown;{did_you_mean(name, made)}")
+        raise ValueError(f"distribution {name!r} in {said!r} is unknown;{did_you_mean(name, made)}")
     if len(numbers) != 2:
-        raise ValueError(f"{said!r} has {plural(numbers, 'parameter')}; {name} takes two, {_PARAMETERS[name]}")
+        raise ValueError(f"{said!r} has {plural(numbers, 'parameter')}; {name} needs two, {_PARAMETERS[name]}")
     return made[name](*numbers)
 
 

@@ -96,7 +96,7 @@ def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) ->
     if isinstance(preference, str):  # "worst"
         return ratings.min(axis=1)
     if not callable(preference):
-        raise TypeError(f"{preference!r} is no preference")
+        raise TypeError(f"preference is {preference!r}; {_MEND}")
     over_time = np.moveaxis(ratings, 1, 2)
     values = np.asarray(preference(over_time), dtype=np.float64)
     if values.shape != over_time.shape[:-1]:
@@ -105,7 +105,7 @@ def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) ->
             f"it must reduce the last axis, giving {over_time.shape[:-1]}"
         )
     if np.isnan(values).any():
-        raise ValueError("the preference turned some ratings into NaN; it must give numbers")
+        raise ValueError("the preference turned some ratings into NaN; it must return numbers")
     return values
 
 
@@ -157,6 +157,8 @@ def under(name: str) -> str:
 
 _ALL = 0.995
 """Probability inside the timepoints from which the part outside is not mentioned."""
+_MEND = "give a budget, a range, a distribution, a name or weights"
+"""What to do about a preference that is none."""
 
 
 def _meant(preference: Any, times: FloatArray) -> Any:
@@ -164,15 +166,15 @@ def _meant(preference: Any, times: FloatArray) -> Any:
     if isinstance(preference, str):
         return parse_budget(preference)
     if isinstance(preference, bool | np.bool_) or preference is None:
-        raise TypeError(f"{preference!r} is no preference; give a budget, a range, a distribution, a name or weights")
+        raise TypeError(f"preference is {preference!r}; {_MEND}")
     if isinstance(preference, Real):
         return float(preference)
     pair: tuple[Any, ...] = cast(Any, preference) if isinstance(preference, tuple) else ()
     if len(pair) != 2 or (times.size == 2 and not times[0] <= pair[0] < pair[1] <= times[1]):
         return cast(Any, preference)
     if times.size == 2:
-        message = f"{pair} may be a range of budgets, or the weights of both timepoints"
-        raise ValueError(f'{message}; give "{pair[0]}..{pair[1]}", or a list')
+        message = f"{pair} may be a range of budgets, or the weights of the two timepoints"
+        raise ValueError(f'{message}; give "{pair[0]}..{pair[1]}" for the range, or the weights as a list')
     return BudgetRange(*pair)
 
 
@@ -191,7 +193,7 @@ def _check_inside(low: float, high: float, name: str, times: FloatArray) -> None
     if not times[0] <= low <= high <= times[-1]:
         raise ValueError(
             f"{name} lies outside the timepoints, which span {times[0]:g} to {times[-1]:g}, and nothing is known "
-            "there; ask within them, or race with timepoints that include it"
+            "beyond them; stay within them, or race with timepoints that include it"
         )
 
 
@@ -204,8 +206,8 @@ def _probabilities(budget: BudgetDistribution, times: FloatArray) -> FloatArray:
     weights = _trapezoidal(np.asarray(budget.cdf(times), dtype=np.float64))
     if times.size > 1 and not weights.any():
         raise ValueError(
-            f"{budget_name(budget)} has no probability between the timepoints {times[0]:g} and {times[-1]:g}, so that "
-            "no weight is positive; at least one must be positive"
+            f"{budget_name(budget)} has no probability mass between the first and the last timepoint, {times[0]:g} and "
+            f"{times[-1]:g}, so all weights are zero; at least one must be positive"
         )
     return weights
 

@@ -116,10 +116,10 @@ class Selection:
             lines.append(f"… and {len(self.choices) - 10} more")
         if not self.sure:
             known = self.overconfidence is not None
-            times = f" ({self.overconfidence:.1f} times as much as there is)" if known else ""
+            times = f" ({self.overconfidence:.1f} times as much as there really is)" if known else ""
             lines.append(
-                f"The model takes what runs repeat over time for new evidence{times}: read the order, not the "
-                "certainty."
+                f"The model treats repeated outcomes of the same runs as independent evidence{times}: rely on the "
+                "order, not on the certainty."
             )
         return "\n".join(lines)
 
@@ -213,7 +213,7 @@ def _check_posterior(posterior: Any) -> None:
     """Raise a TypeError if `posterior` has no draws; if it holds a posterior, the message says where."""
     if not hasattr(posterior, "draws"):
         instead = (
-            ".posterior of it, or call its best()"
+            "its .posterior, or call its best()"
             if hasattr(posterior, "posterior")
             else ("the posterior of a race's result, or what polarbear.inference.fit returns")
         )
@@ -224,7 +224,10 @@ def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) 
     names = posterior.names if candidates is None else tuple(dict.fromkeys(candidates))
     unknown = [name for name in names if name not in posterior.names]
     if unknown or not names:
-        raise ValueError(f"candidates {unknown or '[]'} are not among the posterior's {', '.join(posterior.names)}")
+        valid = ", ".join(posterior.names)
+        raise ValueError(
+            f"candidates names {unknown or 'no algorithm'}; choose from the posterior's algorithms: {valid}"
+        )
     return names
 
 

@@ -70,7 +70,9 @@ class BranchPlan(Plan):
         self.horizon = whole_number(horizon, "horizon", 1)
         points: list[int | str] = _several(at)
         if not points:
-            raise ValueError("at is empty; say after how many evaluations runs are left, such as 100 or '20*d'")
+            raise ValueError(
+                "at is empty; give the numbers of evaluations after which to branch, such as 100 or '20*d'"
+            )
         self._entrants = dict(plan.algorithms), dict(alternatives)
         named = {spec.name: (spec, d) for spec, d in zip(plan.problems, plan.dimensions, strict=True)}
         self.moments, self.skipped = dict[RunKey, list[int]](), 0
@@ -80,7 +82,7 @@ class BranchPlan(Plan):
             self.skipped += len(moments) - len(self.moments[key])
         chosen = dict.fromkeys(key.instance for key, moments in self.moments.items() if moments)
         if not chosen:
-            raise ValueError(f"at is {', '.join(map(str, points))}; every run had ended by then, so that none goes on")
+            raise ValueError(f"at is {', '.join(map(str, points))}; every run had ended by then; give a smaller number")
         specs = [named[name][0] for name in chosen]
         _check_repeatable(specs)
         super().__init__(
@@ -141,8 +143,9 @@ class BranchPlan(Plan):
         recorded, now = (_value_at(each, branch.at) for each in (self.recorded[branch.run], run))
         if run.outcome.ok and not np.isclose(now, recorded, rtol=_SAME, atol=0):
             raise NotRepeatable(
-                f"the run of {branch.run} had {recorded!r} after {branch.at} evaluations, and has {now!r} when it is "
-                "repeated here; record it again with these versions on this machine, and branch that into a new study"
+                f"the run of {branch.run} had the best value {recorded!r} after {branch.at} evaluations, but has "
+                f"{now!r} when repeated here; record it again with these versions on this machine, and branch "
+                "that into a new study"
             )
 
     def describe(self) -> dict[str, Any]:
@@ -184,19 +187,23 @@ def plan_branches(
     with store.open(source) as study:
         spec = study.spec
         if "plan" not in spec:
-            raise ValueError(f"{source} holds no plan; the runs that are left have to be those of polarbear run")
+            raise ValueError(f"{source} contains no plan; only runs made by polarbear run can be branched")
         plan = plan_from_spec(spec, imports)
         keys = [key for key in study if key in plan and (runs is None or runs(key))]
         recorded = [run for run in study.runs(keys) if run.outcome.reason is not Reason.FAILED]
     if plan.axis != "evaluations":
-        raise ValueError(f"{source} is counted in {plan.axis}; where a run is left has to be counted in evaluations")
+        raise ValueError(
+            f"the budget of {source} is in {plan.axis}; only runs with a budget of evaluations can be branched"
+        )
     if (most := max((key.seed for key in keys), default=0)) > _LARGEST_SEED:
-        raise ValueError(f"a run has the seed {most}; branches number their own, and take seeds up to {_LARGEST_SEED}")
+        raise ValueError(f"a run has the seed {most}; only runs with seeds up to {_LARGEST_SEED} can be branched")
     if not recorded:
-        raise ValueError(f"{source} holds no run that was chosen and did not fail; make them by polarbear run")
+        raise ValueError(
+            f"{source} contains no chosen run that did not fail; make runs with polarbear run, or choose others"
+        )
     alternatives = _alternatives(into, plan)
     if odd := next((name for name in (*plan.algorithms, *alternatives) if "@" in name or name == STAY), None):
-        raise ValueError(f"an algorithm is called {odd!r}; names of branches need one without @, and not {STAY!r}")
+        raise ValueError(f"an algorithm is named {odd!r}; give it a name that does not contain @ and is not {STAY!r}")
     return BranchPlan(plan, recorded, alternatives, at, repeats, horizon)
 
 
@@ -269,7 +276,8 @@ def branch_features(
                 kept, box = run.samples, boxes[run.key.instance]
                 if kept is None or len(kept.evaluations) < at or kept.evaluations[at - 1] != at:
                     raise ValueError(
-                        f'not all points of {run.key} were kept; record it with points = "all" in the log of its plan'
+                        f'not all points of {run.key} were kept; record it again with points = "all" in the log '
+                        "of its plan"
                     )
                 found[run.key, at] = (compute or _recent)(run, box.lower, box.upper, until=at, **settings)
     return found
@@ -298,13 +306,15 @@ def _alternatives(into: object, plan: Plan) -> dict[str, optimizers.Optimizer]:
         }
     if taken := next((name for name in given if name in plan.algorithms and _differ(given[name], plan, name)), None):
         raise ValueError(
-            f"into names an optimizer {taken!r}, and the plan's algorithm of that name is another one; give it a name "
-            f"of its own: into={{'another name': …}}"
+            f"into names an optimizer {taken!r}, but the plan's algorithm of that name is a different one; give the "
+            f"optimizer another name: into={{'another name': …}}"
         )
     if not set(given) - set(plan.algorithms) and len(plan.algorithms) < 2:
-        raise ValueError("into names nothing but the study's only algorithm; name another optimizer")
+        raise ValueError("into names only the study's single algorithm; name another optimizer")
     if unable := [name for name, each in given.items() if not starts_from_others(each)]:
-        raise ValueError(f"{unable[0]} cannot start from another optimizer; leave it out: into=… names the others")
+        raise ValueError(
+            f"{unable[0]} cannot start from another optimizer; leave it out, and name only the others: into=…"
+        )
     return given
 
 
@@ -341,4 +351,6 @@ def _check_repeatable(specs: Sequence[ProblemSpec]) -> None:
     for spec in specs:
         built = traits_and_dimension(spec)
         if built is not None and built[0].noisy:
-            raise ValueError(f"{spec.name} is noisy; branches need problems without noise, as runs are repeated")
+            raise ValueError(
+                f"{spec.name} is noisy; branching repeats runs, and therefore needs problems without noise"
+            )

@@ -99,9 +99,7 @@ class ConfigurationResult:
         wanted = self.configurator.settings.criterion
         if self.criterion == wanted:
             return ""
-        return (
-            f"{wanted} needs the optimum, which is unknown, so that means are of the value at the end, {self.criterion}"
-        )
+        return f"{wanted} needs the optimum, which is unknown, so means are of the value at the end, {self.criterion}"
 
     def default_in_words(self) -> str:
         """The default and what it leaves to the optimizer, in words."""
@@ -109,7 +107,7 @@ class ConfigurationResult:
             return "the space has no valid default"
         left = [name for name in self.configurator.space.left_to_optimizer if name not in self.default]
         said = [f"{key} = {value}" for key, value in self.default.items()]
-        return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
+        return f"the default: {', '.join([*said, *(f'{name} chosen by the optimizer' for name in left)])}"
 
     def recommendation_in_words(self) -> str:
         """The recommended configuration and the reason, in words."""
@@ -117,8 +115,10 @@ class ConfigurationResult:
         if self.default is None:
             return f"recommended: {self.recommended}; there is no default to compare with"
         if self.recommended == DEFAULT:
-            return f"recommended: the default, as no other is known to be as good within {epsilon:g} at {alpha:.0%}"
-        return f"recommended: {self.recommended}, with {alpha:.0%} not worse than the default beyond {epsilon:g}"
+            return f"recommended: the default; no other is, with probability {alpha:.0%}, at most {epsilon:g} worse"
+        return (
+            f"recommended: {self.recommended}; with probability {alpha:.0%}, at most {epsilon:g} worse than the default"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain values."""

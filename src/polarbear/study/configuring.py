@@ -57,7 +57,7 @@ def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws
     with store.open(path) as study:
         check_spec(study.spec, study.path / SPEC)
         if "configure" not in study.spec:
-            raise store.StudyError(f"{path} holds no search of a configurator, so that it names no space of modules")
+            raise store.StudyError(f"{path} is not the study of a configurator, so it has no space of modules")
         runs, spec = study.runs(), study.spec
     times, names = np.array(spec["configure"]["times"]), list(spec["configurations"])
     seeds = {seed: row for row, seed in enumerate(dict.fromkeys(run.key.seed for run in runs))}
@@ -131,7 +131,7 @@ def configure(
     configurator = _configurator_of(search, options)
     if configurator.iterations or configurator.spent:
         raise ValueError(
-            "this configurator was told runs already; make a new Configurator, it takes those of the study"
+            "this configurator has already been told runs; make a new Configurator, which takes those of the study"
         )
     validate = whole_number(validate, "validate", 0)
     stream, location, observer = problems.as_instances(instances), store.place(path), observer or ConfigureObserver()
@@ -167,11 +167,11 @@ def _configurator_of(search: Configurator | Space, options: Mapping[str, Any]) -
     """The configurator passed to `configure`, or a new one for a space."""
     if isinstance(search, Configurator):
         if options:
-            raise TypeError(f"{min(options)} goes with a space; this configurator has its own")
+            raise TypeError(f"{min(options)} can only be given with a space; a Configurator has its own")
         return search
     budgets = [name for name in ("budget", "unit") if name in options]
     if "times" not in options or bool(budgets) == ("runs" in options) or budgets == ["unit"]:
-        raise TypeError(f"a space goes with times, and with either runs or budget and unit; given: {sorted(options)}")
+        raise TypeError(f"a space needs times, and either runs or budget and unit; given: {sorted(options)}")
     settings = dict(options)
     if "runs" in options:
         settings |= {"budget": settings.pop("runs"), "unit": "runs"}
@@ -210,16 +210,16 @@ def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
         configurator.begin_with(default)
         was = "without a default" if default is None else f"with another default, {shortened(default)}"
         warnings.warn(
-            f"the study at {study.path} was begun {was}, and goes on so; begin a new study to compare with the "
-            "optimizer as it is by itself",
+            f"the study at {study.path} was started {was}, and continues that way; start a new study to compare "
+            "with the optimizer's own default",
             stacklevel=3,
         )
     if stored and "include" not in study.spec["configure"]:
         configurator.ask()
         if others := [name for name in configurator.configurations if name not in stored]:
             raise OtherSettings(
-                f"the search of the study at {study.path} did not begin with "
-                f"{shortened(configurator.configurations[others[0]])}, so that other configurations were to include. "
+                f"the search of the study at {study.path} did not start with "
+                f"{shortened(configurator.configurations[others[0]])}, so it was made with another include. "
                 "Resume with the same, or choose another path"
             )
 
@@ -271,7 +271,7 @@ def _make(
     if len(made) == len(requests) and not any(run.trajectory.values.size for run in made):
         raise EveryRunFailed(
             f"all {len(made)} runs ended before they found anything; the first: {made[0].key}: "
-            f"{made[0].outcome.reason}: {made[0].outcome.message}. Mend the cause and begin a new study"
+            f"{made[0].outcome.reason}: {made[0].outcome.message}. Fix the cause and start a new study"
         )
 
 

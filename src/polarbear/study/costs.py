@@ -145,7 +145,7 @@ def estimate(
         WorkerDied: If one worker after another dies between two runs.
     """
     if not seconds > 0:
-        raise ValueError(f"seconds is {seconds!r}; a pilot needs some")
+        raise ValueError(f"seconds is {seconds!r}; it must be positive")
     whole_number(workers, "workers", 1)
     timed = plan.axis == "seconds"
     if timed and cores is None and (why := machine.oversubscription(workers)):
@@ -316,7 +316,9 @@ class _Pilot:
         self._pid()
         run = next(run_tasks([task], self._worker, until=time.monotonic() + timeout + _GRACE), None)
         if run is None:
-            run = lost(key, Reason.TIMED_OUT, f"nothing came back within {_GRACE:g} s after {timeout:.2g} s", timeout)
+            run = lost(
+                key, Reason.TIMED_OUT, f"no result within {_GRACE:g} s after the time limit of {timeout:.2g} s", timeout
+            )
         if run.outcome.reason in {Reason.FAILED, Reason.KILLED}:
             self._trouble.setdefault(name, f"{run.outcome.reason} on {key.instance}: {run.outcome.message}")
         return run.outcome

@@ -55,7 +55,7 @@ def history_of(
         for candidate in candidates:
             name = candidate.name
             if name in known:
-                first = f"it was proposed in generation {known[name].generation}, where it is {known[name].status}"
+                first = f"it was already proposed in generation {known[name].generation}, and is {known[name].status}"
                 verdicts.append(Verdict(name, generation, candidate, "repeated", (first,)))
                 continue
             finding = findings[name]
@@ -64,7 +64,7 @@ def history_of(
             else:
                 verdict = _raced(Verdict(name, generation, candidate, "refused", ()), race, best, spent, times)
             if finding.printed:
-                remark = f"it prints, which is thrown away: {finding.printed!r}"
+                remark = f"its output, which is discarded, begins with {finding.printed!r}"
                 verdict = replace(verdict, reasons=(*verdict.reasons, remark))
             known[name] = verdict
             verdicts.append(verdict)
@@ -101,9 +101,9 @@ def _raced(
         runs=own.runs,
         failures=own.failures,
     )
-    failed = (f"{own.failures} of its {own.runs} runs failed, the first so: {own.first}",) if own.failures else ()
+    failed = (f"{own.failures} of its {own.runs} runs failed (the first: {own.first})",) if own.failures else ()
     if name in race.state.withdrawn:
-        return replace(counted, status="set aside", reasons=("none of its runs got anywhere", *failed))
+        return replace(counted, status="set aside", reasons=("none of its runs found a value", *failed))
     if name in race.state.eliminated:
         by = race.state.eliminated[name]
         why = f"{by} is better at all timepoints with probability {counted.dominated:.3g}"
@@ -121,7 +121,8 @@ def _where_best(name: str, best: Mapping[str, FloatArray], times: FloatArray) ->
     if not first.any():
         at = int(own.argmax())
         return (
-            f"it is nowhere most probably the best; with probability {own[at]:.2g} after {times[at]:,.0f} evaluations"
+            f"it is nowhere the most probable best; its probability peaks at {own[at]:.2g} after {times[at]:,.0f} "
+            "evaluations"
         )
     said = ", ".join(f"{time:,.0f} ({share:.2g})" for time, share in zip(times[first], own[first], strict=True))
-    return f"it is most probably the best after so many evaluations (with probability): {said}"
+    return f"it is the most probable best after these numbers of evaluations (with probability): {said}"

@@ -305,7 +305,7 @@ class _Designer:
         printed = ""
         if candidate.code is None:
             if self._space is None:
-                return Finding("it is a configuration, and the design has no space", "")
+                return Finding("it is a configuration, but the design has no space", "")
             if wrong := self._space.fault(candidate.configuration or {}):
                 return Finding(wrong, "")
             try:
@@ -360,8 +360,8 @@ class _Designer:
             found = np.isfinite(values[:, :, race.names.index(name)]).any()
             if not found and (ends := outcomes.get(name)) and not any(end.ok for end in ends):
                 raise EveryRunFailed(
-                    f"no run of {name} got anywhere, which the candidates compete with; the first: {ends[0].reason}: "
-                    f"{ends[0].message}. Mend the cause and begin a new study"
+                    f"no run of {name}, which the candidates compete with, found a value; the first: {ends[0].reason}: "
+                    f"{ends[0].message}. Fix the cause and start a new study"
                 )
 
 

@@ -102,7 +102,7 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
     with contents(Path(path), root) as data:
         for table, (what, hint) in WHAT.items():
             if table in data and root.about not in data:
-                wanted = f"{WHAT[root.about][0]}, which has [{root.about}]"
+                wanted = f"{WHAT[root.about][0]}, which has a table [{root.about}]"
                 raise FieldError((table,), f"this is {what}, not {wanted}; {hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
@@ -122,16 +122,16 @@ def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
     except FileNotFoundError as error:
         raise StudyFileError(f"there is no {root.kind} at {path}") from error
     except IsADirectoryError as error:
-        raise StudyFileError(f"{path} is a directory; to go on with a study, use: polarbear resume {path}") from error
+        raise StudyFileError(f"{path} is a directory; to continue a study, use: polarbear resume {path}") from error
     except UnicodeDecodeError as error:
         raise StudyFileError(
-            f"{path} is no {root.kind}: byte {error.start + 1} is {error.object[error.start]:#04x}, and TOML is text "
-            "in UTF-8"
+            f"{path} is not a {root.kind}: byte {error.start + 1} is {error.object[error.start]:#04x}, but TOML is "
+            "UTF-8 text"
         ) from error
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from error
     except RecursionError as error:
-        raise StudyFileError(f"{path}: arrays or tables are nested too deep to be read") from error
+        raise StudyFileError(f"{path}: arrays or tables are nested too deeply to be read") from error
     try:
         yield data
     except ValidationError as error:
@@ -150,7 +150,7 @@ def _fault(fault: Any, root: type[Root], lines: Mapping[FieldPath, int]) -> str:
     at = _at(line_of(lines, where))
     if fault["type"] == "extra_forbidden":
         hint = did_you_mean(str(where[-1]), _section(root, where[:-1]).model_fields)
-        return f"{at}{'.'.join(map(str, where))} is no field of a {root.kind};{hint}"
+        return f"{at}{'.'.join(map(str, where))} is not a field of a {root.kind};{hint}"
     return f"{at}{fault_message(fault, where)}"
 
 

@@ -53,29 +53,29 @@ def read_groups(path: str | Path) -> dict[str, str]:
     try:
         table = pl.read_csv(path, infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{path} is no table of groups: {error}") from error
+        raise ValueError(f"{path} is not a table of groups: {error}") from error
     named = [name for name in ("instance", "function") if name in table.columns]
     if not named or "group" not in table.columns:
         raise ValueError(
-            f"{path} has the columns {', '.join(table.columns)}; a table of groups has a column group, and a column "
+            f"{path} has the columns {', '.join(table.columns)}; a table of groups needs a column group, and a column "
             "function or instance"
         )
     if table.is_empty():
-        raise ValueError(f"{path} has no rows; a table of groups has one for each function or instance")
+        raise ValueError(f"{path} has no rows; a table of groups needs one for each function or instance")
     told = next((name for name in named if table[name].null_count() < len(table)), named[-1])
     groups: dict[str, str] = {}
     files: dict[str, str] = {}
     for row, (name, group) in enumerate(table.select(told, "group").rows(), start=2):
         if not name or not group:
-            raise ValueError(f"row {row} of {path} has no {'group' if name else told}; fill it in, or leave it out")
+            raise ValueError(f"row {row} of {path} has no {'group' if name else told}; fill it in, or remove the row")
         if groups.setdefault(name, group) != group:
             raise ValueError(
-                f"row {row} of {path} has {name} in the group {group!r}, but it is in {groups[name]!r} further up; "
-                "give each one group"
+                f"row {row} of {path} puts {name} in the group {group!r}, but an earlier row puts it in "
+                f"{groups[name]!r}; give it one group"
             )
         if files.setdefault(file_name(group).casefold(), group) != group:
             other = files[file_name(group).casefold()]
-            raise ValueError(f"the groups {other!r} and {group!r} of {path} differ too little for names of files")
+            raise ValueError(f"the groups {other!r} and {group!r} of {path} would have the same file name; rename one")
     return groups
 
 
@@ -100,8 +100,8 @@ def assign_groups(problems: Mapping[str, Instance], groups: Groups) -> dict[str,
         if groups == "known":
             raise _unknown(told)
         raise ValueError(
-            f"the table of groups, in which the first name is {next(iter(groups), '')!r}, lacks {told}; add rows for "
-            "them, or leave them out of the instances to race on"
+            f"the table of groups, which begins with {next(iter(groups), '')!r}, has no row for {told}; add what is "
+            "missing, or leave it out of the instances"
         )
     labels: Iterable[str] = assigned.values() if groups == "known" else groups.values()
     order = {label: number for number, label in enumerate(dict.fromkeys(labels))}
@@ -114,8 +114,8 @@ def _as_text(groups: Groups) -> Mapping[str, str] | Literal["known"]:
 
 def _unknown(where: str) -> ValueError:
     return ValueError(
-        f"no groups are known of {where}; tell them by a table with a column group and a column function or instance: "
-        "--groups TABLE, in Python groups"
+        f"no groups are known for {where}; give a table with a column group and a column function or instance: "
+        "--groups TABLE, or groups=… in Python"
     )
 
 
@@ -191,8 +191,8 @@ def _parts_of_suite(stream: ProductStream, groups: Groups) -> dict[str, Instance
 def _listed(stream: ProductStream) -> tuple[ProblemSpec, ...]:
     if stream.combinations > _MOST_LISTED:
         raise ValueError(
-            f"{type(stream).__name__} has {stream.combinations:,} problems, and groups that are not of whole functions "
-            f"are made of {_MOST_LISTED:,} at most; choose fewer instances, or divide by dimension as well"
+            f"{type(stream).__name__} has {stream.combinations:,} problems, but groups that are not of whole functions "
+            f"can be made of at most {_MOST_LISTED:,}; choose fewer instances, or divide by dimension as well"
         )
     return stream.grid()
 
@@ -211,7 +211,7 @@ def _among_draws(stream: Instances, groups: Groups) -> list[ProblemSpec]:
             found.append(problem)
     if missing:
         raise ValueError(
-            f"{next(iter(missing))!r} is none of the first {_MOST_DRAWS:,} instances of {type(stream).__name__}, "
-            f"which are named such as {stream[0].name!r}; groups of an endless stream name such instances alone"
+            f"{next(iter(missing))!r} is not among the first {_MOST_DRAWS:,} instances of {type(stream).__name__}, "
+            f"which have names such as {stream[0].name!r}; groups of an endless stream may name only these"
         )
     return found

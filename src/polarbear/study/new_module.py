@@ -154,8 +154,8 @@ def _compared(
             named[DEFAULT] = (search, search.configurations[DEFAULT])
     if set(named) <= {DEFAULT}:
         raise NothingToCompare(
-            f"neither search found anything but the default in {extended.spent:,.0f} {extended.settings.unit}, so that "
-            "there is nothing to compare; give a larger budget, to a new study"
+            f"neither search found anything but the default in {extended.spent:,.0f} {extended.settings.unit}, so "
+            "there is nothing to compare; start a new study with a larger budget"
         )
     sides = {side: [name for name in named if name.startswith(f"{side}-")] or [DEFAULT] for side in searches}
     entrants = {name: search.space.optimizer(configuration) for name, (search, configuration) in named.items()}

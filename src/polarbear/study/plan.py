@@ -57,9 +57,9 @@ class Budget:
         if not 0 < read.amount < np.inf:
             raise ValueError(f"budget is {shortened(budget)}; give a finite number of {axis} above 0")
         if read.amount > MOST_COUNTED:
-            raise ValueError(f"budget is {shortened(budget)}; valid are {MOST_COUNTED} {axis} of a run at most")
+            raise ValueError(f"budget is {shortened(budget)}; a run may have at most {MOST_COUNTED} {axis}")
         if axis == "evaluations" and not read.per_dimension and read.amount != int(read.amount):
-            raise ValueError(f"budget is {budget!r}; evaluations are whole numbers")
+            raise ValueError(f"budget is {budget!r}; it must be a whole number of evaluations")
         return read
 
     def at(self, dimension: int, axis: Axis) -> float:
@@ -78,7 +78,7 @@ def _read(given: object) -> Budget:
     if isinstance(given, str):
         return Budget(parse_number(given, dimension=1), per_dimension="*" in given)
     if isinstance(given, bool) or not isinstance(given, Real):
-        raise TypeError(f"budget is {given!r}; give a number, or a text such as '1000*d'")
+        raise TypeError(f"budget is {given!r}; give a number, or a string such as '1000*d'")
     try:
         return Budget(float(given), per_dimension=False)
     except OverflowError:
@@ -149,8 +149,8 @@ class Plan:
         self._names = frozenset(problem.name for problem in self.problems)
         self.dimensions = tuple(_dimension(problem) for problem in self.problems)
         if self.budget.at(most := max(self.dimensions), self.axis) > MOST_COUNTED:
-            limit = f"{MOST_COUNTED} {self.axis} of a run"
-            message = f"budget is {shortened(budget)}, and d up to {most}; valid are {limit} at most"
+            limit = f"{MOST_COUNTED} {self.axis}"
+            message = f"budget is {shortened(budget)} and d is up to {most}; a run may have at most {limit}"
             raise FieldError(("budget",), message)
         if check:
             check_pairs(self.algorithms, self.problems)
@@ -243,7 +243,7 @@ def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Pl
         ValueError: If it contains no plan, or an optimizer or problem cannot be built from its description.
     """
     if "plan" not in spec:
-        raise ValueError("the study holds no plan")
+        raise ValueError("the study contains no plan")
     log, settings = spec["log"], {name: value for name, value in spec["plan"].items() if name != "problems"}
     entrants, instances = built(spec, imports)
     return Plan(
@@ -286,13 +286,13 @@ def chosen_problems(listed_or_drawn: object, draws: int | None) -> tuple[problem
     if isinstance(instances, problems.FiniteInstances):
         if draws is not None:
             single = instances.repeat and len(instances.problems) == 1
-            why = "there is one problem only" if single else "of a list all problems are run"
-            mend = f"leave draws out{', and repeat by repetitions' * single}"
+            why = "there is only one problem" if single else "all problems of a list are run"
+            mend = f"leave draws out{', and repeat it with repetitions' * single}"
             raise FieldError(("draws",), f"draws is {draws}, but {why}; {mend}")
         listed = instances.problems
     elif draws is not None:
         if instances.size is not None and draws > instances.size:
-            message = f"draws is {draws}, but there are {instances.size} problems; leave draws out for all"
+            message = f"draws is {draws}, but there are {instances.size} problems; leave draws out to use all"
             raise FieldError(("draws",), message)
         listed = (instances[draw] for draw in range(draws))
     elif instances.size is not None:
@@ -300,12 +300,12 @@ def chosen_problems(listed_or_drawn: object, draws: int | None) -> tuple[problem
     elif callable(grid):
         if combinations is not None and combinations > MOST_PROBLEMS:
             raise ValueError(
-                f"{type(instances).__name__} has {combinations} problems; a plan takes {MOST_PROBLEMS} at most: choose "
-                "fewer functions, dimensions or instances, or say by draws how many problems to take"
+                f"{type(instances).__name__} has {combinations} problems; a plan may have at most {MOST_PROBLEMS}: "
+                "choose fewer functions, dimensions or instances, or set draws to the number of problems to use"
             )
         listed = cast("tuple[ProblemSpec, ...]", grid())
     else:
-        raise ValueError(f"{type(instances).__name__} is an endless stream; say by draws how many problems to take")
+        raise ValueError(f"{type(instances).__name__} is an endless stream; set draws to the number of problems to use")
     named: dict[str, ProblemSpec] = {}
     for spec in listed:
         if named.setdefault(spec.name, spec) != spec:

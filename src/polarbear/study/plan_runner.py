@@ -59,7 +59,7 @@ def run_plan(
         polarbear.store.StudyError: If files of the study are damaged and that is not accepted.
     """
     if seconds is not None and not seconds > 0:
-        raise ValueError(f"the limit on seconds is {seconds!r}; give a positive number, or None for no limit")
+        raise ValueError(f"seconds is {seconds!r}; give a positive number, or None for no limit")
     began, observer = time.monotonic(), observer or PlanObserver()
     with opened(store.place(path), plan.describe(), accept_damage=accept_damage) as (study, _):
         again = killed_runs(study, plan.__contains__) if retry else set[RunKey]()
@@ -94,10 +94,10 @@ def _tally_known(plan: Plan, study: store.StudyStore, again: Collection[RunKey],
 def _warn_of_failures(summary: PlanSummary) -> None:
     if summary.failed:
         failed = f"{summary.failed} of {summary.there} runs failed, timed out or were killed"
-        warnings.warn(f"{failed}; the summary's failures tell how", RunFailureWarning, stacklevel=3)
+        warnings.warn(f"{failed}; for details, see the summary's failures", RunFailureWarning, stacklevel=3)
 
 
-_EARLY = "the study was begun by an earlier version; it is counted once the plan is gone on with"
+_EARLY = "the study was created by an earlier version; resuming the plan will add the number"
 
 
 def load_plan(path: str | Path) -> PlanSummary:

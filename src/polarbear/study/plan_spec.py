@@ -123,6 +123,6 @@ def read_problems(path: str | Path) -> tuple[ProblemSpec, ...]:
         alone = data.keys() <= ProblemsSpec.model_fields.keys()
         if "plan" not in data:
             for table in WHAT.keys() & data.keys():
-                why = f"this is {WHAT[table][0]}, not a plan; give a plan, or a file with the [instances] alone"
+                why = f"this is {WHAT[table][0]}, not a plan; give a plan, or a file with only [instances]"
                 raise FieldError((table,), why)
     return read_file(path, ProblemsSpec, ProblemsSpec.build) if alone else read_plan(path).problems

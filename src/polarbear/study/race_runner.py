@@ -114,7 +114,7 @@ def race(
     """
     if not isinstance(race, Race):  # pyright: ignore[reportUnnecessaryIsInstance]
         given = type(race).__name__
-        raise TypeError(f"race is a {given}; make one, Race(algorithms, times=...), or call polarbear.race")
+        raise TypeError(f"race is a {given}; give a Race(algorithms, times=...), or call polarbear.race")
     plan, observer = plan_of(race, instances, timeout, target_precision, watch), observer or Observer()
     spec = {"race": race.describe(), **plan.describe()}
     with opened(store.place(path), spec, accept_damage=accept_damage) as (study, resumed):
@@ -222,7 +222,7 @@ class Rounds:
             self._done += sum(request.until for request in requests)
             if not (self._tolerant or self._race.finished) and (reason := self._in_vain(requests, runs)):
                 return reason
-        return "" if self._race.finished else f"all {size} problem instances are used"
+        return "" if self._race.finished else f"all {size} problem instances have been used"
 
     def make(self, requests: Sequence[Request]) -> list[Run]:
         """Execute and commit the runs that are not yet in the study; return all requested runs."""
@@ -242,12 +242,12 @@ class Rounds:
         if not self._tolerant and not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
             raise EveryRunFailed(
                 f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
-                f"{_how(runs[0])}. Mend the cause and begin a new study"
+                f"{_how(runs[0])}. Fix the cause and start a new study"
             )
         self._observer.inferring()
         if (decided := self._race.tell(runs)) is None:
             raise RuntimeError(
-                "the executor gave back fewer runs than it was given; resume the study to run them again"
+                "the executor returned fewer runs than it was given; resume the study to repeat those that are missing"
             )
         keep_round(decided, self._race, self._runs.study, self._observer)
         return runs
@@ -257,7 +257,7 @@ class Rounds:
         until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
         axis = self._race.settings.axis
         if np.isnan([run.trajectory.value_at(until[run.key.algorithm, run.key.seed], axis) for run in runs]).all():
-            return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
+            return f"none of the {len(runs)} runs of the round got as far as requested ({_how(runs[0])})"
         return ""
 
     def _reason_to_stop(self, requests: Sequence[Request], stop: StopRules) -> str:
@@ -266,7 +266,7 @@ class Rounds:
             expected = self._spent / self._done * sum(request.until for request in requests)
         if stop.seconds is not None and expected and elapsed + expected > stop.seconds:
             return (
-                f"time limit: the next round would take about {expected:.0f} s more, "
+                f"time limit: the next round would take about {expected:.0f} s, and "
                 f"{elapsed:.0f} s of {stop.seconds:g} s have passed"
             )
         drawn = self._race.state.instances
@@ -280,7 +280,7 @@ class Rounds:
 
 def _reached(limit: float, count: int, noun: str, done: str) -> str:
     """A message that a limit is reached, and by how much; rounds are not cut short, as decisions would differ."""
-    over = ", as it is checked between rounds" if count > limit else ""
+    over = " (limits are checked between rounds)" if count > limit else ""
     return f"{noun} limit of {limit:,.0f} reached: {plural(count, noun)} {done}{over}"
 
 
@@ -298,7 +298,7 @@ def _warn_of_failures(race: Race) -> None:
     if race.rounds and (failures := race.rounds[-1].failures):
         warnings.warn(
             f"{failures} of {race.rounds[-1].runs} runs failed, timed out or were killed; "
-            "polarbear.study.load(path).failures has their outcomes",
+            "for details, see polarbear.study.load(path).failures",
             RunFailureWarning,
             stacklevel=3,
         )

@@ -81,12 +81,10 @@ class Replay:
         }
 
     def __str__(self) -> str:
-        members = ", ".join(self.result.pareto_set)
-        agreement = (
-            "as all recorded runs do" if self.agrees else f"all recorded runs: {', '.join(self.everything.pareto_set)}"
-        )
-        partial = f", {self.blocks - self.whole:,} of them without some algorithm" if self.whole < self.blocks else ""
-        passed = f"; {self.passed_over:,} more have a run of one algorithm alone" if self.passed_over else ""
+        members, of_all = ", ".join(self.result.pareto_set), ", ".join(self.everything.pareto_set)
+        agreement = "the same as with all recorded runs" if self.agrees else f"with all recorded runs: {of_all}"
+        partial = f", {self.blocks - self.whole:,} of them lacking some algorithms" if self.whole < self.blocks else ""
+        passed = f"; not used: {self.passed_over:,} with runs of only one algorithm" if self.passed_over else ""
         axis = self.result.settings.axis
         return (
             f"{axis} spent: {_effort(self.spent, axis)} of {_effort(self.recorded, axis)} recorded "
@@ -102,8 +100,9 @@ class Replay:
         named = ", ".join(f"{name} {share:.1%}" for share, name in some[:_NAMED])
         more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
         return (
-            f"\nunknown values at the timepoints: of {named}{more}. They lie beyond the end of their runs; if these "
-            "ended because they had solved their problem, say at which value: --final-target VALUE (final_target=…)"
+            f"\nunknown values at the timepoints: {named}{more}. They lie beyond the end of their runs; if these "
+            "ended because they had solved their problem, give the value that counts as solved: "
+            "--final-target VALUE (final_target=…)"
         )
 
 
@@ -211,7 +210,7 @@ def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> F
     if isinstance(said, float):
         return log_times(min(_FIRST, said / 2) if axis == "evaluations" else said * _SHORTEST, said, _TIMEPOINTS, axis)
     raise FieldError(
-        ("budget",), f"the budget is {budget!r}; give one to compare runs up to, or a range, such as 10*d..100*d"
+        ("budget",), f"budget is {budget!r}; give one up to which to compare runs, or a range such as 10*d..100*d"
     )
 
 
@@ -225,9 +224,9 @@ def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:
         began = [[np.append(run.trajectory.seconds, np.inf)[0] for run in group] for group in groups]
         first = max(reach * _SHORTEST, *(float(np.median(times)) for times in began))
         if reach and first >= reach:
-            raise ValueError(f"half of the runs of some algorithm found nothing within {reach:g} s; give timepoints")
+            raise ValueError(f"half of the runs of an algorithm found no value within {reach:g} s; give timepoints")
     if reach <= first:
-        raise ValueError(f"half of the runs of some algorithm ended by {reach:g} {axis}; give timepoints")
+        raise ValueError(f"half of the runs of an algorithm ended within {reach:g} {axis}; give timepoints")
     return log_times(first, reach, _TIMEPOINTS, axis)
 
 
@@ -255,14 +254,14 @@ def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | Non
         if run.key.algorithm in names:
             block = grouped[run.key.instance, run.key.seed]
             if run.key.algorithm in block:
-                raise ValueError(f"there are two runs of {run.key}; give each repetition a seed of its own")
+                raise ValueError(f"there are two runs of {run.key}; give each repetition its own seed")
             block[run.key.algorithm] = run
     blocks = [grouped[key] for key in sorted(grouped) if len(grouped[key]) > 1]
     linked, unlinked = _linked(names, {frozenset(block) for block in blocks})
     if unlinked:
         raise ValueError(
-            f"there is no instance on which one of {', '.join(linked)} and one of {', '.join(unlinked)} have a run, so "
-            "that nothing compares them; leave some out, or give runs on the same instances and repetitions"
+            f"no instance has runs both of one of {', '.join(linked)} and of one of {', '.join(unlinked)}, so they "
+            "cannot be compared; leave some out, or give runs on the same instances and repetitions"
         )
     return blocks, len(grouped) - len(blocks)
 
@@ -323,7 +322,7 @@ def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
 def _solved(run: Run, final_target: float) -> Run:
     """The run with the given target, at which it ended if it reached it."""
     if not np.isfinite(final_target):
-        raise ValueError(f"final_target is {final_target!r}; it is a finite precision or value")
+        raise ValueError(f"final_target is {final_target!r}; it must be a finite precision or value")
     target = final_target + (run.optimum or 0.0)
     if run.trajectory.best > target or not run.outcome.cut_short:
         return replace(run, target=target)

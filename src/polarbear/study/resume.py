@@ -44,9 +44,9 @@ class NotTrusted(ValueError):  # noqa: N818 - states what happened
     def __init__(self, asked: Mapping[str, str]) -> None:
         self.modules = tuple(dict.fromkeys(asked.values()))
         super().__init__(
-            f"the study asks to import {', '.join(asked)} and to run it, which is code that is not polarbear's. If you "
-            f"trust it, name {'its module' if len(self.modules) == 1 else 'each module'}: "
-            f"{' '.join(f'--import {module}' for module in self.modules)}, or --trust for all of it (imports=… in "
+            f"the study asks to import and run code that is not part of polarbear: {', '.join(asked)}. If you trust "
+            f"it, name {'its module' if len(self.modules) == 1 else 'each module'}: "
+            f"{' '.join(f'--import {module}' for module in self.modules)}, or use --trust for all of it (imports=… in "
             "Python). Whoever made the study chose these names"
         )
 
@@ -82,8 +82,8 @@ def opened(
 
 
 MEND = (
-    "Put the files back from a copy, or go on without the runs that they held, which a plan executes again "
-    "(accept_damage=True, or --accept-damage); polarbear verify tells what is there"
+    "Put the files back from a copy, or continue without the runs that they contained, which a plan executes again "
+    "(accept_damage=True, or --accept-damage); polarbear verify shows what can be read"
 )
 """What to do about damaged files."""
 
@@ -131,8 +131,8 @@ def built(
     """
     if proposed := [name for name, each in spec["algorithms"].items() if each.get("optimizer") == _PROPOSED]:
         raise ValueError(
-            f"the study holds proposed code, such as that of {proposed[0]}, which runs in the confined workers of "
-            "polarbear.study.design alone; call that again with the study that it was called with"
+            f"the study contains proposed code, such as that of {proposed[0]}, which runs only in the confined workers "
+            "of polarbear.study.design; to resume, call that again with this study"
         )
     asked = dict(references([spec.get(part) for part in _BUILT]))
     if refused := {
@@ -171,7 +171,7 @@ def restore(
         return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
     except ValueError as error:
         last, spec = list(records)[-1], study.path / SPEC
-        raise store.StudyError(f"nothing can go on from {last} with the race in {spec}: {error}. {MEND}") from error
+        raise store.StudyError(f"the race in {spec} cannot continue from {last}: {error}. {MEND}") from error
 
 
 def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
@@ -188,7 +188,7 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     if "race" not in spec:
         made = {"plan": "a plan", "configure": "a configurator", "branch": "branches"}
         instead = next((f"the runs of {name}, not a race" for key, name in made.items() if key in spec), "no race")
-        raise store.StudyError(f"the study holds {instead}; assess, compare or race on its runs ({file})")
+        raise store.StudyError(f"the study contains {instead}; assess, compare or race on its runs ({file})")
     check_spec(spec, file)
     settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
     times, model = settings.pop("times"), settings.pop("model")
@@ -199,7 +199,7 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     if missing := [
         ".".join(field) for field, before, _ in differing(spec["race"], race.describe()) if before is MISSING
     ]:
-        raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
+        raise store.StudyError(f"{file} cannot be used: it lacks race.{', race.'.join(missing)}")
     return race
 
 

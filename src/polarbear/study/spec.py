@@ -253,7 +253,7 @@ def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimi
                 )
             algorithm = optimizers.from_description(description)
             if algorithm.name in built:
-                message = f"two algorithms are named {algorithm.name!r}; give each a name that differs"
+                message = f"two algorithms are named {algorithm.name!r}; give names that differ"
                 raise FieldError(("name",), message)
             built[algorithm.name] = algorithm
     return built

@@ -217,7 +217,7 @@ def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], Ra
         state = RaceState.from_dict(record["state"])
         follows = state.round == 1 + (before.round if before else 0)  # a damaged round may be missing in between
         if this.number != state.round:
-            raise _unusable(where, f"round.number is {this.number} and state.round {state.round}")
+            raise _unusable(where, f"round.number is {this.number}, but state.round is {state.round}")
         if follows and (faults := disagreements(this, before, state)):
             raise _unusable(where, "; ".join(faults))
         rounds.append(this)
@@ -235,7 +235,7 @@ def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> 
         faults = [fault_message(fault, fault["loc"] or ("all of it",)) for fault in error.errors()]
         raise _unusable(where, "; ".join(dict.fromkeys(faults))) from error
     except RecursionError as error:
-        raise _unusable(where, "it is nested too deep to be read") from error
+        raise _unusable(where, "it is nested too deeply to be read") from error
 
 
 def _check_state(where: Path, state: dict[str, Any]) -> None:
@@ -248,9 +248,9 @@ def _check_state(where: Path, state: dict[str, Any]) -> None:
         *state["withdrawn"],
         *state["catching_up"],
     } - names
-    faults = [f"{name!r} is none of state.algorithms" for name in sorted(strangers)]
+    faults = [f"{name!r} is not in state.algorithms" for name in sorted(strangers)]
     if len(names) < len(state["algorithms"]):
-        faults.append("state.algorithms names one of them twice")
+        faults.append("state.algorithms names an algorithm twice")
     arrays: dict[str, bytes] = {}
     for field in ("resolved", "asked"):
         try:

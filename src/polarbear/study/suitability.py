@@ -68,7 +68,7 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
         for dimension, problem in sizes.items():
             for name, optimizer in particular.items():
                 if why := optimizer.refuses(built[0], dimension or built[1]):
-                    mend = "leave one of the two out, or take another"
+                    mend = "leave one of the two out, or choose another"
                     raise Unsuitable(f"{name} cannot run on {problem.name}: {why}; {mend}", name)
 
 

@@ -84,7 +84,7 @@ def remarks_of(outcomes: Iterable[tuple[RunKey, Outcome]]) -> tuple[Remarks, ...
 def remark_lines(remarks: Sequence[Remarks]) -> list[str]:
     """Remarks as lines of text; no line if there are none."""
     count = sum(alike.count for alike in remarks)
-    carry = "1 run is ok and carries a message:" if count == 1 else f"{count:,} runs are ok and carry a message:"
+    carry = "1 run is ok but has a message:" if count == 1 else f"{count:,} runs are ok but have a message:"
     return [carry, *(f"  {alike}" for alike in remarks)] if remarks else []
 
 
@@ -178,7 +178,7 @@ class PlanSummary:
         of = "" if self.total is None else f" of {self.total:,}"
         lines = [f"{self.there:,}{of} runs, {self.evaluations:,} evaluations"]
         if self.unknown_total:
-            lines.append(f"of how many runs the plan consists cannot be told from here: {self.unknown_total}")
+            lines.append(f"the number of runs in the plan is unknown: {self.unknown_total}")
         if self.invalid:
             lines.append(f"the objective returned NaN in {plural(self.invalid, 'run')}")
         if self.failed:

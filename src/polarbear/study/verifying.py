@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polarbear import store
+from polarbear.quantities import plural
 from polarbear.store.contents import Contents
 from polarbear.store.specification import SPEC, StudyFile
 from polarbear.study.resume import race_from_spec
@@ -49,15 +50,15 @@ class Verification:
         if not all(damage.accepted for damage in self.damaged):
             return (
                 "Put the damaged and missing files back from a copy, and remove those that do not belong there. Or "
-                f"accept what is lost: polarbear verify --accept-damage {quoted} gives these files up for good, and "
-                f"polarbear resume --accept-damage {quoted} also goes on and runs again what a plan lacks"
+                f"accept the loss: polarbear verify --accept-damage {quoted} gives these files up for good, and "
+                f"polarbear resume --accept-damage {quoted} also continues and repeats the runs that a plan lacks"
             )
         if self.faults:
-            return "Put the file that is named back from a copy, or merge or export the runs, which can be read"
+            return "Put the named file back from a copy, or merge or export the runs, which can be read"
         if self.version == 1:
             return (
-                "The study has format version 1, in which rounds and study.json carry no checksums: changes of them go "
-                "unnoticed. It is brought to the present version when it is next written to, by polarbear resume or "
+                "The study has format version 1, in which rounds and study.json have no checksums: changes to them go "
+                "unnoticed. It is upgraded to the current version when it is next written to, by polarbear resume or "
                 f"polarbear verify --accept-damage {quoted}"
             )
         return ""
@@ -79,7 +80,9 @@ class Verification:
         }
 
     def __str__(self) -> str:
-        holds = f"{self.runs:,} runs in {self.parts:,} files and {self.rounds:,} rounds can be read"
+        holds = (
+            f"{plural(self.runs, 'run')} in {plural(self.parts, 'file')} and {plural(self.rounds, 'round')} can be read"
+        )
         lines = [f"{self.study}: {'sound; ' if self.sound else ''}{holds}"]
         lines += [
             f"{'given up' if damage.accepted else 'damaged'}: {damage.path}: {damage.why}" for damage in self.damaged
@@ -148,9 +151,9 @@ def _faults(path: Path, contents: Contents) -> Iterator[str]:
         runs = contents.runs()
         missing = race.restore(state, rounds, runs, accept_missing=True)
     except ValueError as error:
-        yield f"the rounds are not those of the race in {path / SPEC}: {error}"
+        yield f"the rounds do not belong to the race in {path / SPEC}: {error}"
     except store.StudyError as error:
         yield str(error)
     else:
         if missing and not contents.damaged:
-            yield f"{missing:,} runs of completed rounds are missing"
+            yield f"completed rounds lack {plural(missing, 'run')}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polarbear import store
+from polarbear.quantities import plural
 from polarbear.racing import RaceResult
 from polarbear.records import Run
 from polarbear.store.specification import RUNS, SPEC
@@ -53,7 +54,7 @@ def load(path: str | Path, *, after: int | None = None) -> StudyView:
         race, runs = race_from_spec(study.spec, file=study.path / SPEC), study.runs()
         missing, damaged = restore(race, study, runs, accept_damage=True, after=after), study.damaged
         if missing and not damaged:
-            damaged = (store.Damage(study.path / RUNS, f"{missing:,} runs of completed rounds are missing"),)
+            damaged = (store.Damage(study.path / RUNS, f"completed rounds lack {plural(missing, 'run')}"),)
         return _view(study, race.result(), runs, damaged)
 
 
