@@ -71,7 +71,7 @@ def test_what_was_skipped_is_told_and_kept(sources, tmp_path):
     (sources[0] / "data_f1" / "bbobexp_f1_DIM2.tdat").unlink()
     done = store.import_runs(sources[0], tmp_path / "all.study")
     assert done.added == 2
-    assert "is not there" in str(done.skipped[0])
+    assert "bbobexp_f1_DIM2.tdat is missing" in str(done.skipped[0])
     with store.open(tmp_path / "all.study") as study:
         assert study.spec["imported"][0]["skipped"] == [str(done.skipped[0])]
 
