@@ -241,7 +241,7 @@ def test_hits_come_from_dat_rows_and_what_contradicts_them_is_named(tmp_path):
     assert run.trajectory.values.tolist() == [150, 80, 5]
     assert [(one.line, one.path.endswith("bbobexp_f1_DIM2.tdat")) for one in found.skipped] == [(2, True)]
     assert "at evaluation 1 the best value is 3.5" in found.skipped[0].why
-    assert "1 more rows" in found.skipped[0].why
+    assert "1 more row of this run" in found.skipped[0].why
     sound = store.read_checked(coco_data(tmp_path / "b", dat, [(1, 150.0), (5, 101.0), (9, 5.0), (20, 4.9)]))
     assert sound.skipped == ()
     assert sound.runs[0].trajectory.values.tolist() == [150, 101, 80, 5, 4.9]

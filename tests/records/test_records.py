@@ -61,7 +61,7 @@ def test_value_at_agrees_with_the_running_minimum(values):
         ("seconds", (0.2, 0.1, 0.3), "seconds decreases"),
         ("seconds", (-0.2, 0.1, 0.3), "seconds starts below 0"),
         ("values", (3.0, 3.0, 1.0), "values does not decrease strictly"),
-        ("values", (3.0, np.nan, 1.0), "values is not a number near entry 1"),
+        ("values", (3.0, np.nan, 1.0), "values is NaN near entry 1"),
         ("values", (3.0, 2.0), "hold 3, 3 and 2 entries"),
         ("values", ((3.0, 2.0, 1.0),), "values has shape"),
     ],
@@ -167,7 +167,7 @@ def test_many_trajectories_are_those_that_are_made_one_by_one(order):
         (([2, 5], [0.3, 0.2], [3.0, 1.0], 9), "seconds decreases"),
         (([2, 5], [np.nan, 0.2], [3.0, 1.0], 9), "seconds"),
         (([2, 5], [0.1, 0.2], [1.0, 1.0], 9), "values does not decrease"),
-        (([2], [0.1], [np.nan], 9), "values is not a number"),
+        (([2], [0.1], [np.nan], 9), "values is NaN"),
         (([2, 5], [0.1, 0.2], [3.0, 1.0], 4), "last improvement came at evaluation 5"),
     ],
 )

@@ -71,7 +71,7 @@ class Samples:
     def __post_init__(self) -> None:
         evaluations = frozen_evaluations(self.evaluations)
         values, points = frozen_vector(self.values, np.float64, "values"), frozen_points(self.points)
-        require(~np.isnan(values), "values", "is not a number")
+        require(~np.isnan(values), "values", "is NaN")
         if points.ndim != 2 or not points.size or not len(points) == values.size == evaluations.size:
             raise ValueError(
                 f"points has shape {points.shape} for {evaluations.size} evaluations and {values.size} values; give a "

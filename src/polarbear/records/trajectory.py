@@ -96,7 +96,7 @@ class Trajectory:
             )
         require(seconds[:1] >= 0, "seconds", "starts below 0")
         require(seconds[1:] >= seconds[:-1], "seconds", "decreases")
-        require(~np.isnan(values), "values", "is not a number")
+        require(~np.isnan(values), "values", "is NaN")
         require(values[1:] < values[:-1], "values", "does not decrease strictly")
         if evaluations.size and evaluations[-1] > self.outcome.evaluations:
             raise ValueError(

@@ -318,7 +318,7 @@ def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
         frame = frame.with_columns(pl.lit(None).alias(name) for name in missing)
         frame = frame.select(pl.col(name).cast(schema[name]) for name in columns)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise ValueError(f"it is no Parquet file of runs: {error}") from error
+        raise ValueError(f"it is not a Parquet file of runs: {error}") from error
     if not has_integer_seeds or any(frame[name].null_count() for name in _KEY):
         raise ValueError("it holds runs without an instance, an algorithm or a seed that is a whole number")
     return frame

@@ -127,7 +127,7 @@ def test_the_same_data_in_two_folders_are_read_once(coco, two_runs, tmp_path):
     assert [run.key.instance for run in reading.runs] == [f"bbob-f1-i{i}-d2" for i in (1, 2, 3)]
     (skipped,) = reading.skipped
     assert skipped.path.endswith("b/bbobexp_f1.info")
-    assert "the same data as in" in skipped.why
+    assert "duplicates the data of" in skipped.why
 
 
 def test_a_truncated_data_file_keeps_all_that_is_sound(coco, two_runs):
@@ -158,7 +158,7 @@ def test_the_only_row_of_a_file_is_held_against_the_columns_that_its_comment_nam
     for row in (b"1 0 50", b"1 0 50.25", b"1 0 50.25 50.25"):
         file.write_bytes(b"%s\n%s\n" % (columns.encode(), row))
         reading = store.read_checked(root)
-        cut = [skipped for skipped in reading.skipped if "of 5: the line is cut off" in skipped.why]
+        cut = [skipped for skipped in reading.skipped if "of 5 columns: the line is cut off" in skipped.why]
         assert [(skipped.path[-len(file.name) :], skipped.line) for skipped in cut] == [(file.name, 2)], row
         assert not any(50.0 in run.trajectory.values for run in reading.runs)
     file.write_bytes(columns.encode() + b"\n1 0 50.25 50.25 50.25\n")  # of many variables, coordinates are not logged
@@ -171,7 +171,7 @@ def test_damage_is_named_by_file_and_line(coco, two_runs):
     lines = file.read_text().splitlines()
     lines[2] = "4 \x00\x01 garbage"
     file.write_text("\n".join(lines) + "\n")
-    with pytest.warns(store.IncompleteData, match=r"bbobexp_f1_DIM2\.dat, line 3: no row of numbers"):
+    with pytest.warns(store.IncompleteData, match=r"bbobexp_f1_DIM2\.dat, line 3: not a row of numbers"):
         runs = store.read(root)
     assert runs[0].trajectory.values.tolist() == [50.0, 40.5, 3.5, 1e-13]  # the .tdat file has the row as well
     info = root / "bbobexp_f1.info"

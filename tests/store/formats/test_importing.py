@@ -41,7 +41,9 @@ def test_other_data_under_the_same_name_are_refused_as_a_whole(sources, coco, tm
     into = tmp_path / "all.study"
     store.import_runs(sources, into)
     other = coco({(1, 2): [(9, [(1, 3.0)], [(1, 3.0)], 1), (2, [(1, 3.0)], [(1, 3.0)], 1)]}, folder=tmp_path / "other")
-    with pytest.raises(ValueError, match=r"different runs of CMA on bbob-f1-i2-d2 \(seed 0\); nothing of .*other was"):
+    with pytest.raises(
+        ValueError, match=r"different runs of CMA on bbob-f1-i2-d2 \(seed 0\); nothing from .*other was"
+    ):
         store.import_runs(other, into)
     assert len(store.read(into)) == 4
     done = store.import_runs(other, into, rename={"CMA": "CMA 2"})
@@ -69,9 +71,23 @@ def test_what_was_skipped_is_told_and_kept(sources, tmp_path):
     (sources[0] / "data_f1" / "bbobexp_f1_DIM2.tdat").unlink()
     done = store.import_runs(sources[0], tmp_path / "all.study")
     assert done.added == 2
-    assert "is not there" in str(done.skipped[0])
+    assert "bbobexp_f1_DIM2.tdat is missing" in str(done.skipped[0])
     with store.open(tmp_path / "all.study") as study:
         assert study.spec["imported"][0]["skipped"] == [str(done.skipped[0])]
+
+
+def test_moved_data_are_recorded_once(sources, tmp_path):
+    into, moved = tmp_path / "all.study", tmp_path / "moved" / "one"
+    (sources[0] / "data_f1" / "bbobexp_f1_DIM2.tdat").unlink()
+    before = store.import_runs(sources, into)
+    moved.parent.mkdir()
+    sources[0].rename(moved)
+    after = store.import_runs(moved, into)
+    assert (after.added, after.known) == (0, 2)
+    assert str(after.skipped[0]) != str(before.skipped[0])
+    with store.open(into) as study:
+        recorded = [(entry["name"], entry["skipped"]) for entry in study.spec["imported"]]
+    assert recorded == [("one", [str(after.skipped[0])]), ("two", [])]
 
 
 def test_runs_are_found_by_what_their_instances_tell(tmp_path, run):

@@ -193,7 +193,7 @@ def test_a_run_that_the_data_file_lacks(ioh):
     text = "evaluations raw_y\n1 9.0\nevaluations raw_y\n1 4.5\n3 0.25\n"
     reading = store.read_checked(ioh([listed(8, 1, 9.0), listed(9, 3, 0.125), listed(9, 3, 0.25)], text))
     assert [run.trajectory.values.tolist() for run in reading.runs] == [[9.0]]  # the second one is another run
-    assert any("it holds 2 runs, but 3 are listed" in skipped.why for skipped in reading.skipped)
+    assert any("it holds 2 runs, but the .json file lists 3" in skipped.why for skipped in reading.skipped)
 
 
 def in_inspector(folder):

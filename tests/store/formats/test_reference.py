@@ -54,7 +54,7 @@ def test_what_is_told_of_the_best_algorithms(shared):
 def test_runs_and_references_are_not_taken_for_each_other(shared, coco, two_runs):
     with pytest.raises(ValueError, match="holds no COCO reference algorithm"):
         store.read_reference(coco(two_runs))
-    with pytest.raises(ValueError, match="read_reference reads them"):
+    with pytest.raises(ValueError, match="read them with read_reference"):
         store.read(shared("coco_refalgs", "best2009-bbob.tar.gz"))
 
 

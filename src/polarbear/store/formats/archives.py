@@ -137,7 +137,7 @@ class Tar(Tree):
                     continue
                 if not member.isfile() or member.issparse():
                     link = member.issym() or member.islnk()
-                    kind = "a sparse file" if member.issparse() else "no plain file"
+                    kind = "a sparse file" if member.issparse() else "not a plain file"
                     raise ArchiveRefused(
                         f"{archive} holds {member.name!r}, which is "
                         f"{f'a link to {member.linkname!r}' if link else kind}; only plain files are read: {_UNPACK}"
@@ -172,7 +172,8 @@ class Zip(Tree):
             self._archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, EOFError) as error:
             raise ValueError(
-                f"{path} is a damaged zip archive: {error}. Its list of files stands at its end; fetch it again"
+                f"{path} is a damaged zip archive: {error}. Its end, which lists the files, may be missing; "
+                "download it again"
             ) from error
         except NotImplementedError as error:  # raised by zipfile for unsupported archives, here and in `_bytes`
             raise ValueError(f"{path} cannot be read ({error}); unpack it and give the folder") from error
@@ -353,7 +354,7 @@ def _decompressed(path: Path, content: IO[bytes], compressed: int, limits: Limit
         content.close()
         if isinstance(error, ArchiveRefused) or not isinstance(error, _HEADER_DAMAGE):
             raise
-        raise ValueError(f"{path} is a damaged tar archive of which nothing can be read: {error}") from error
+        raise ValueError(f"{path} is a damaged tar archive from which nothing can be read: {error}") from error
     name = path.name
     for ending in (".gz", ".bz2", ".xz"):
         name = name.removesuffix(ending)

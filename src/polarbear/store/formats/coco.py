@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, IntArray, Parameters
 from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.coco_dat import Block, Rows, blocks, contradicted, layout, match_by_end, rows
@@ -31,8 +32,8 @@ ABOVE = 2e-9
 ARTIFICIAL = b"Artificial instance"
 """The mark of reference algorithms' data, which are expected runtimes, not runs."""
 _LOST = {
-    "dat": "when targets were hit is known only roughly, from the .tdat file",
-    "tdat": "values between the hits of targets are not known",
+    "dat": "target hitting times are taken from the .tdat file and are only approximate",
+    "tdat": "values between target hits are unknown",
 }
 
 
@@ -61,17 +62,17 @@ class Coco(Reader):
         label = self._tree.label(info)
         stem = beside(info, posixpath.join(entry.get("folder"), posixpath.splitext(file.path)[0]))
         if stem is None:
-            self._report.skip(label, f"{file.path} lies outside of the data; it is not read", entry.line)
+            self._report.skip(label, f"{file.path} lies outside the data; it is not read", entry.line)
             return
         names = {ending: f"{stem}.{ending}" for ending in ("dat", "tdat", "rdat")}
         contents = {ending: self._bytes(name) for ending, name in names.items() if name in self._tree}
         if not contents.keys() & {"dat", "tdat"}:
-            self._report.skip(label, f"neither {names['dat']} nor {names['tdat']} is there", entry.line)
+            self._report.skip(label, f"both {names['dat']} and {names['tdat']} are missing", entry.line)
         elif any(ARTIFICIAL in data[:200] for data in contents.values()):
             if label not in self._references:
                 self._references.add(label)
                 self._report.skip(
-                    label, "expected runtimes of a reference algorithm, no runs; read_reference reads them"
+                    label, "expected runtimes of a reference algorithm, not runs; read them with read_reference"
                 )
         elif not self._is_repeated(entry, file, contents, label):
             logs = {
@@ -80,7 +81,7 @@ class Coco(Reader):
             }
             for ending, lost in _LOST.items():
                 if ending not in logs:
-                    self._report.skip(label, f"{names[ending]} is not there; {lost}", entry.line)
+                    self._report.skip(label, f"{names[ending]} is missing; {lost}", entry.line)
             yield from self._runs(label, entry, file, logs)
 
     def _bytes(self, name: str) -> bytes:
@@ -95,7 +96,7 @@ class Coco(Reader):
         digest = hashlib.sha256(b"\0".join([header, *contents.values()])).digest()
         first = self._seen.setdefault(digest, label)
         if first != label:
-            self._report.skip(label, f"the same data as in {first}, which are read once", entry.line)
+            self._report.skip(label, f"duplicates the data of {first}, which are read once", entry.line)
         return first != label
 
     def _runs(self, label: str, entry: Entry, file: DataFile, logs: dict[str, _Log]) -> Iterator[ParsedRun]:
@@ -106,7 +107,7 @@ class Coco(Reader):
             own = {ending: matched[position] for ending, matched in blocks_of.items() if position in matched}
             if not own:
                 self._report.skip(
-                    label, f"the data files hold no run {position + 1} (instance {listed.instance})", entry.line
+                    label, f"run {position + 1} (instance {listed.instance}) is missing from the data files", entry.line
                 )
                 continue
             log = {ending: logs[ending].rows(block) for ending, block in own.items()}
@@ -126,11 +127,11 @@ class Coco(Reader):
         if not wrong:
             return times
         at, value = times.evaluations[wrong[0]], times.values[wrong[0]]
-        more = f", and {len(wrong) - 1:,} more rows of this run are so" if len(wrong) > 1 else ""
+        more = f" (likewise in {plural(len(wrong) - 1, 'more row')} of this run)" if len(wrong) > 1 else ""
         self._report.skip(
             label,
-            f"at evaluation {at} the best value is {value:g}, but {hits} has a worse one then or later{more}; what the "
-            "latter tells counts, as it does for cocopp",
+            f"at evaluation {at} the best value is {value:g}, but {hits} has a worse one then or later{more}; the "
+            ".dat file is used, as in cocopp",
             block.first + wrong[0],
         )
         values = np.array(times.values)
@@ -147,7 +148,8 @@ class Coco(Reader):
             runs, list(map(quiet.rows, filled)), log.entry.precision or 0.0, ended=log.ended
         )
         self._report.skip(
-            log.label, f"{len(filled)} runs where the .info file lists {len(runs)}; {len(numbers)} of them can be told"
+            log.label,
+            f"it holds {plural(filled, 'run')}, but the .info file lists {len(runs)}; {len(numbers)} could be matched",
         )
         return {position: filled[number] for position, number in numbers.items()}
 
@@ -165,7 +167,7 @@ class Coco(Reader):
                 self._report.skip(
                     label,
                     f"the run on instance {listed.instance} spent {listed.evaluations} evaluations, but its rows end "
-                    f"at {spent}; it is kept until there",
+                    f"at {spent}; it is kept up to that point",
                     entry.line,
                 )
             else:
@@ -189,7 +191,7 @@ class Coco(Reader):
             self._report.skip(
                 label,
                 f"the .dat rows of the run on instance {listed.instance} end at {last:g}, though it reached {best:g}; "
-                "when it hit the targets between is known only roughly",
+                "the hitting times of the targets in between are only approximate",
                 entry.line,
             )
 

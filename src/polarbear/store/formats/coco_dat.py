@@ -189,11 +189,11 @@ def _row_by_row(block: Block, columns: Layout, label: str, report: Report) -> Ro
             at = float(row[0]) + (0 if columns.constraints is None else float(row[columns.constraints]))
             value = float(row[columns.value])
             if len(row) < block.width or unended:
-                why = f"{len(row)} columns of {block.width}: the line is cut off"
+                why = f"{len(row)} of {block.width} columns: the line is cut off"
             elif not (1 <= at <= MOST and at.is_integer()):
-                why = f"{row[0].decode(errors='replace')!r} is no number of evaluations"
+                why = f"{row[0].decode(errors='replace')!r} is not a number of evaluations"
         except (ValueError, IndexError):
-            why, at, value = f"no row of numbers: {line[:60].decode(errors='replace')!r}", 0.0, 0.0
+            why, at, value = f"not a row of numbers: {line[:60].decode(errors='replace')!r}", 0.0, 0.0
         if why:
             report.skip(label, why, number)
         else:

@@ -175,7 +175,7 @@ def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
 
 
 def _note(study: StudyStore, path: Path, reading: Reading) -> None:
-    """Add a record of the import to the specification."""
+    """Add a record of the import to the specification; it replaces one that differs only in what was skipped."""
     entry: dict[str, Any] = {
         "name": path.name,
         "formats": list(reading.formats),
@@ -183,6 +183,9 @@ def _note(study: StudyStore, path: Path, reading: Reading) -> None:
         "algorithms": sorted({run.key.algorithm for run in reading.runs}),
         "skipped": [str(skipped) for skipped in reading.skipped],
     }
-    entries = cast("list[Any]", study.spec[IMPORTED])
+    recorded = cast("list[dict[str, Any]]", study.spec[IMPORTED])
+    entries = [entry if old | {"skipped": entry["skipped"]} == entry else old for old in recorded]
     if entry not in entries:
-        study.replace_spec({**study.spec, IMPORTED: [*entries, entry]})
+        entries.append(entry)
+    if entries != recorded:
+        study.replace_spec({**study.spec, IMPORTED: entries})

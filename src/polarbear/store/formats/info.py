@@ -112,17 +112,17 @@ class Entry:
             raise ValueError("the header names no function (funcId)")
         dimension = self.get("DIM", "dim")
         if not _NUMBER.fullmatch(dimension):
-            raise ValueError(f"the header's dimension (DIM) is {dimension!r}")
+            raise ValueError(f"the header's dimension (DIM) is {dimension!r}; it must be a whole number")
         for file in self.files:
             in_name = _DIMENSION_IN_NAME.search(file.path)
             if in_name and int(in_name[1]) != int(dimension):
-                raise ValueError(f"the header's dimension (DIM) is {dimension}, but the data file is {file.path}")
+                raise ValueError(f"the header's dimension (DIM) is {dimension}, but the data file is named {file.path}")
         try:
             possible = 0 <= (self.precision or 0) < math.inf
         except ValueError:
             possible = False
         if not possible:
-            raise ValueError(f"the header's Precision is {self.get('Precision')!r}")
+            raise ValueError(f"the header's Precision is {self.get('Precision')!r}; it must be finite and at least 0")
 
 
 def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
@@ -199,7 +199,7 @@ def _listed(part: str, *, cut: bool) -> Listed:
     """A listed run; `cut` says whether it is the last in a file, which may be cut off there."""
     match = _RUN.fullmatch(part)
     if match is None:
-        raise ValueError("no run is listed like this")
+        raise ValueError("not a valid entry for a run")
     instance, evaluations, final = int(match[1]), match[2], match[3]
     if evaluations is None:
         if cut:
@@ -227,14 +227,14 @@ def _pairs(line: str) -> dict[str, str]:
         if quote in _QUOTES:
             closed = _QUOTES[quote].search(line, begin + 1)
             if closed is None:
-                raise ValueError(f"a quote is not closed: {line[begin : begin + 60].strip()!r}")
+                raise ValueError(f"opening quote without a closing one: {line[begin : begin + 60].strip()!r}")
             value, start = line[begin + 1 : closed.start()], closed.end()
         else:
             comma = line.find(",", begin)
             start = comma + 1 if comma >= 0 else len(line)
             value = line[begin : comma if comma >= 0 else None].strip()
             if value.endswith(("'", '"')) and value.count(value[-1]) % 2:
-                raise ValueError(f"a quote is not opened: {value[:60]!r}")
+                raise ValueError(f"closing quote without an opening one: {value[:60]!r}")
         if name:
             pairs[name] = value
     return pairs

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, IntArray, Parameters
 from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
@@ -157,14 +158,14 @@ def logged(section: Section, label: str, report: Report) -> Logged:
         try:
             when, y = float(cells[at]), float(cells[value])
             if not section.ended and number - section.first == len(section.rows) - 1:
-                raise ValueError("the last line has no end: it may be cut off")
+                raise ValueError("the last line does not end with a newline, so it may be cut off")
             if len(cells) < needed:
-                raise ValueError(f"{len(cells)} columns of {len(section.names)}")
+                raise ValueError(f"{len(cells)} of {len(section.names)} columns")
             if not (1 <= when <= MOST and when.is_integer()):
-                raise ValueError(f"{cells[at].decode(errors='replace')!r} is no number of evaluations")
+                raise ValueError(f"{cells[at].decode(errors='replace')!r} is not a number of evaluations")
             row = [y, _half_unit(cells[value]), *(_number(cells, i) for i in wanted.values())]
         except (ValueError, IndexError) as error:
-            why = str(error) if isinstance(error, ValueError) else f"{len(cells)} columns: the line is cut off"
+            why = str(error) if isinstance(error, ValueError) else f"{plural(cells, 'column')}: the line is cut off"
             report.skip(label, why, number)
             continue
         if positions:
@@ -208,7 +209,9 @@ def _column(names: Sequence[str], known: Sequence[str], what: str) -> int:
     for name in known:
         if name in names:
             return names.index(name)
-    raise ValueError(f"no column of {what}: there are {', '.join(map(repr, names))}, but none of {', '.join(known)}")
+    raise ValueError(
+        f"no column of {what} among {', '.join(map(repr, names))}; its name must be one of {', '.join(known)}"
+    )
 
 
 def _number(cells: Sequence[bytes], i: int) -> float:

@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, Instance, Parameters, Trajectory
 from polarbear.store.formats.archives import beside, decoded
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
@@ -88,7 +89,7 @@ class IohProfiler(Reader):
             content = _as_object(json.loads(decoded(data, label, self._report)))
         except ValueError as error:
             line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-            self._report.skip(label, f"damaged, and with it the runs it lists: {error}", line)
+            self._report.skip(label, f"damaged; the runs it lists are lost: {error}", line)
             return
         scenarios = content.get("scenarios")
         if not isinstance(scenarios, list):
@@ -126,7 +127,7 @@ class IohProfiler(Reader):
         """The runs of a data file with their rows."""
         data = beside(name, path)
         if data is None or data not in self._tree:
-            self._report.skip(self._tree.label(name), f"its data file {path} is not there; {len(runs)} runs are lost")
+            self._report.skip(self._tree.label(name), f"its data file {path} with {plural(runs, 'run')} is missing")
             return
         logs = self._sections(data)
         started = [run for run in runs if run is None or run.evaluations or run.best_at]
@@ -134,7 +135,7 @@ class IohProfiler(Reader):
         if len(logs) != len(listed):
             self._report.skip(
                 self._tree.label(data),
-                f"it holds {len(logs)} runs, but {len(listed)} are listed; those that agree are kept",
+                f"it holds {plural(logs, 'run')}, but the .json file lists {len(listed)}; those that agree are kept",
             )
         for run, section in zip(listed, logs, strict=False):
             rows = self._logged(section, data)
@@ -146,7 +147,7 @@ class IohProfiler(Reader):
             stem = beside(info, posixpath.splitext(file.path)[0])
             names = [f"{stem}.{ending}" for ending in _ENDINGS if stem and f"{stem}.{ending}" in self._tree]
             if not names:
-                self._report.skip(self._tree.label(info), f"its data file {file.path} is not there", entry.line)
+                self._report.skip(self._tree.label(info), f"its data file {file.path} is missing", entry.line)
                 continue
             yield from self._from_info(entry, file, names)
 
@@ -156,7 +157,7 @@ class IohProfiler(Reader):
             if len(logs) != len(file.runs):
                 self._report.skip(
                     self._tree.label(name),
-                    f"it holds {len(logs)} runs, but {len(file.runs)} are listed, the first are kept",
+                    f"it holds {plural(logs, 'run')}, but the .info file lists {len(file.runs)}; the first are kept",
                 )
         runs: list[Logged] = []
         for position in range(len(file.runs)):

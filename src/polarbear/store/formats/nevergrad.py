@@ -38,19 +38,21 @@ class Nevergrad(Reader):
         if not whole:
             raise ValueError("it has no rows, or is cut off in its first line")
         if last.strip():
-            self._report.skip(label, "the last line has no end: it may be cut off", whole.count(b"\n") + 2)
+            self._report.skip(
+                label, "the last line does not end with a newline, so it may be cut off", whole.count(b"\n") + 2
+            )
         for frame in frames_of(whole + b"\n", label, self._report):
             for row in frame.iter_rows(named=True):
                 try:
                     yield _experiment({column: text or "" for column, text in row.items() if column != LINE})
                 except ValueError as error:
-                    self._report.skip(label, f"no experiment: {error}", int(row[LINE]))
+                    self._report.skip(label, f"not a valid experiment: {error}", int(row[LINE]))
 
 
 def _experiment(row: Mapping[str, str]) -> ParsedRun:
     budget, loss = float(row["budget"]), float(row["loss"])
     if not (budget >= 1 and budget.is_integer()):
-        raise ValueError(f"the budget is {row['budget']!r}")
+        raise ValueError(f"the budget is {row['budget']!r}; it must be a whole number of at least 1")
     function = next((row[name] for name in _FUNCTIONS if row.get(name)), "")
     if not function:
         raise ValueError(f"no function is named in {' or '.join(_FUNCTIONS)}")
@@ -70,7 +72,7 @@ def _dimension(row: Mapping[str, str]) -> int:
 def _whole(row: Mapping[str, str], name: str) -> int:
     number = float(row.get(name) or 0)
     if not (number >= 0 and number.is_integer()):
-        raise ValueError(f"{name} is {row[name]!r}")
+        raise ValueError(f"{name} is {row[name]!r}; it must be a whole number of at least 0")
     return int(number)
 
 

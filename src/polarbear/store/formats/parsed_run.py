@@ -117,12 +117,12 @@ def checked(run: ParsedRun) -> ParsedRun:
     _require_plain(run.instance, "the instance")
     _require_plain(run.algorithm, "the algorithm")
     if run.seed is not None and not -(2**63) <= run.seed < 2**63:
-        raise ValueError(f"the seed is {run.seed}; it has to fit into 64 bits")
+        raise ValueError(f"the seed is {run.seed}; it must fit into 64 bits")
     for name, value in (("target", run.target), ("optimum", run.optimum)):
         if value is not None and not math.isfinite(value):
-            raise ValueError(f"the {name} is {value}")
+            raise ValueError(f"the {name} is {value}; it must be finite")
     if run.solution is not None and np.isnan(run.solution).any():
-        raise ValueError("its best point holds NaN")
+        raise ValueError("its best point contains NaN")
     for name, (kind, most) in _OUTCOME.items():
         value = getattr(run.trajectory.outcome, name)
         if not isinstance(value, kind) or (kind is not str and not 0 <= value <= most):
@@ -141,7 +141,7 @@ def _require_plain(name: str, what: str) -> None:
         raise ValueError(f"the name of {what} is empty")
     hidden = [letter for letter in name if unicodedata.category(letter) in _HIDDEN]
     if hidden:
-        raise ValueError(f"the name of {what}, {name!r}, holds {hidden[0]!a}, which nobody can see")
+        raise ValueError(f"the name of {what}, {name!r}, contains the invisible character {hidden[0]!a}")
 
 
 def number(parsed: Iterable[ParsedRun]) -> list[Run]:
@@ -190,7 +190,7 @@ def identified(suite: str, function: str, dimension: int, instance: str) -> tupl
         ValueError: If the dimension is out of range.
     """
     if not 0 <= dimension <= LARGEST_DIMENSION:
-        raise ValueError(f"the dimension is {dimension}")
+        raise ValueError(f"the dimension is {dimension}; it must be from 0 to 10**9")
     suite = _SUITES.get(suite, suite) or UNKNOWN_SUITE
     _require_plain(suite, "the suite")
     problem = Instance(suite, function, dimension, instance or "1")
@@ -222,10 +222,10 @@ def trajectory(
         ValueError: If `spent` or an evaluation is not a count, or is too large to be counted.
     """
     if not 0 <= spent <= MOST:
-        raise ValueError(f"it spent {spent} evaluations, which is no count or more than can be counted")
+        raise ValueError(f"it spent {spent} evaluations; it must be a count of at most 2**53")
     at = np.asarray(evaluations, dtype=np.int64)
     if at.size and not 1 <= at.min() <= at.max() <= MOST:
-        raise ValueError(f"evaluations from {at.min()} to {at.max()} are no counts from 1, or more than can be counted")
+        raise ValueError(f"evaluations run from {at.min()} to {at.max()}; they must be counts from 1 to 2**53")
     value = np.asarray(values, dtype=np.float64)
     order = np.lexsort((value, at))
     at, value = at[order], np.where(np.isnan(value[order]), np.inf, value[order])

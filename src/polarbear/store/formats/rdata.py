@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, IntArray, Trajectory
 from polarbear.store.formats.archives import COMPRESSED, Tree, decompress
 from polarbear.store.formats.coco import PRECISION
@@ -139,7 +140,7 @@ def _trajectories(
     """The runs of both matrices; `spent` has the evaluations of each run, one number for all, or none if unknown."""
     count = max(len(values), len(hits))
     if len(values) and len(hits) and len(values) != len(hits):
-        raise ValueError(f"FV holds {len(values)} runs, and RT {len(hits)}")
+        raise ValueError(f"FV holds {plural(len(values), 'run')}, but RT holds {len(hits)}")
     exact = _snapped(targets, np.unique(values[np.isfinite(values)]))
     known = spent.size in {1, count}
     ends = _counts(np.resize(spent, count) if known else np.ones(count))
@@ -183,14 +184,16 @@ def _matrix(node: Any) -> tuple[FloatArray, FloatArray]:
     dimnames = [each for _, each in _items(attributes["dimnames"])] if "dimnames" in attributes else []
     names = np.array([float(name) for name in _texts(dimnames[0])]) if dimnames else np.empty(0)
     if names.size != rows or not np.isfinite(names).all():
-        raise ValueError("the rows of a matrix have no numbers as names")
+        raise ValueError("the row names of a matrix are not numbers")
     return names, _numbers(node).reshape(columns, rows)
 
 
 def _counts(numbers: ArrayLike) -> IntArray:
     counts = np.asarray(numbers, dtype=np.float64)
     if counts.size and not ((counts >= 1) & (counts <= MOST) & (counts == np.rint(counts))).all():
-        raise ValueError(f"evaluations from {counts.min():g} to {counts.max():g} are no counts from 1")
+        raise ValueError(
+            f"evaluations run from {counts.min():g} to {counts.max():g}; they must be counts from 1 to 2**53"
+        )
     return counts.astype(np.int64)
 
 

@@ -32,7 +32,7 @@ SUPPORTED = (
     "(.csv), SOS (.txt), CSV or Parquet with the columns 'evaluations' and 'value', and folders, zip and tar archives "
     "of these"
 )
-UNFORESEEN = "reading it ended in an unforeseen fault, please report it"
+UNFORESEEN = "reading it failed unexpectedly; please report this"
 _TABLES = (".csv", ".tsv")
 _DATA_LINE = re.compile(rb"\A#|^\s*(?:[-+]?\d[\d.eE+-]*\s+){3}[-+]?\d", re.MULTILINE)
 """Pattern of a header or a line of data, in a file that no format claims."""
@@ -106,7 +106,7 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
     if not data.formats and not report.skipped:
         raise ValueError(f"{path} holds no data that polarbear can read: {data.summary()}. It can read {SUPPORTED}")
     for name in data.unread:
-        report.skip(name, "it is empty, or of no format that polarbear reads")
+        report.skip(name, "it is empty, or not in a format that polarbear reads")
     runs = sorted(data.runs.values(), key=by_key)
     return Reading(tuple(runs), tuple(report.skipped), tuple(sorted(data.formats)))
 
@@ -150,7 +150,7 @@ class _Data:
             self._add(tree.path, number(self._parsed(tree)))
         for name in tree.names:
             if name.endswith(_DATA) and name not in tree.used:
-                self._report.skip(tree.label(name), "no .info or .json file tells what it holds")
+                self._report.skip(tree.label(name), "no .info or .json file describes it")
         for name in tree.names if len(tree.names) > 1 or path.is_dir() else ():
             if not name.endswith(_ARCHIVES):
                 continue
@@ -202,7 +202,7 @@ class _Data:
                     try:
                         yield self._completed(run)
                     except ValueError as error:
-                        report.skip(label, f"a run is refused: {error}")
+                        report.skip(label, f"a run is invalid: {error}")
             except MemoryError:
                 report.skip(label, options.limits.too_large())
             except RecursionError:

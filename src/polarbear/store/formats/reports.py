@@ -81,31 +81,32 @@ class Limits:
         """Raise ArchiveRefused if `size` decompressed bytes are too many for `compressed` ones."""
         if size > self.total:
             raise ArchiveRefused(
-                f"{archive} decompresses to more than {self.total:,} bytes; if it is sound, raise the limit: "
+                f"{archive} decompresses to more than {self.total:,} bytes; if you trust it, raise the limit: "
                 "limits=Limits(total=…)"
             )
         if size > self.unsuspicious and size > self.ratio * compressed:
             raise ArchiveRefused(
                 f"{archive} decompresses to more than {self.ratio:g} times its {compressed:,} bytes, as decompression "
-                "bombs do; if it is sound, raise the limit: limits=Limits(ratio=…)"
+                "bombs do; if you trust it, raise the limit: limits=Limits(ratio=…)"
             )
 
     def check_count(self, archive: str, files: int) -> None:
         """Raise ArchiveRefused if there are too many files."""
         if files > self.files:
             raise ArchiveRefused(
-                f"{archive} holds more than {self.files:,} files; if it is sound, raise the limit: "
+                f"{archive} holds more than {self.files:,} files; if you trust it, raise the limit: "
                 "limits=Limits(files=…)"
             )
 
     def too_long(self) -> str:
         """The message for a file that took too long."""
-        return f"reading it takes more than {self.seconds:g} seconds; if it is sound, raise limits=Limits(seconds=…)"
+        return f"reading it takes more than {self.seconds:g} seconds; if you trust it, raise limits=Limits(seconds=…)"
 
     def too_large(self) -> str:
         """The message for a file that needs too much memory."""
         return (
-            f"reading it takes more than {self.memory:,} bytes of memory; if it is sound, raise limits=Limits(memory=…)"
+            f"reading it takes more than {self.memory:,} bytes of memory; if you trust it, raise "
+            "limits=Limits(memory=…)"
         )
 
 

@@ -52,13 +52,16 @@ def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None
         if not 0 < dimension <= LARGEST_DIMENSION:
             raise ValueError
     except ValueError:
-        report.skip(label, f"the dimension is {header['dim']!r}", 1)
+        report.skip(label, f"the dimension is {header['dim']!r}; it must be a whole number from 1 to 10**9", 1)
         return None
     evaluations: list[int] = []
     values: list[float] = []
     points: list[list[bytes]] = []
     if last := lines.pop().strip():
-        report.skip(label, f"the last line has no end: it may be cut off: {last[:60].decode(errors='replace')!r}")
+        report.skip(
+            label,
+            f"the last line does not end with a newline, so it may be cut off: {last[:60].decode(errors='replace')!r}",
+        )
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split()
         if not cells:
@@ -69,15 +72,15 @@ def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None
                 raise ValueError("too few columns")
             value, evaluation = float(cells[at]), int(cells[at + 1])
             if not 1 <= evaluation <= MOST:
-                raise ValueError(f"evaluation {evaluation}")
+                raise ValueError(f"evaluation {evaluation} is out of range")
         except ValueError as error:
-            report.skip(label, f"no point with {dimension} coordinates, a value and its evaluation: {error}", number)
+            report.skip(label, f"not a point with {dimension} coordinates, a value and its evaluation: {error}", number)
             continue
         evaluations.append(evaluation)
         values.append(value)
         points.append(cells[-dimension:])
     if not evaluations:
-        report.skip(label, "no points")
+        report.skip(label, "it has no points")
         return None
     best = min(range(len(values)), key=lambda row: (values[row], evaluations[row]))
     stem = posixpath.basename(name).rpartition(".")[0] or name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.quantities import plural
 from polarbear.records import Outcome, Reason, Trajectory
 from polarbear.spreadsheets import restored
 from polarbear.store import parts
@@ -214,13 +215,13 @@ def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, rep
                 continue
             spent, rows_end = row.get("evaluations_spent"), run.trajectory.outcome.evaluations
             if spent is not None and spent < rows_end:
-                short.append((row[LINE], f"it ended after {spent} evaluations, but it has rows until {rows_end}"))
+                short.append((row[LINE], f"evaluations_spent of a run is {spent}, but its rows go up to {rows_end}"))
             yield run
     unusable.end()
     if short:
         line, why = short[0]
-        more = f", and the same holds for {len(short) - 1:,} more" if len(short) > 1 else ""
-        report.remark(label, f"a run says that {why}{more}; the rows count", line)
+        more = f" (likewise for {plural(len(short) - 1, 'more run')})" if len(short) > 1 else ""
+        report.remark(label, f"{why}{more}; the rows are used", line)
 
 
 def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, _Arrays]:
