@@ -79,7 +79,7 @@ def test_asking_about_problems_unlike_those_of_the_training_warns(tmp_path):
             f'[instances]\nsuite = "bbob"\nfunctions = "{functions}"\ndimensions = [2]\ninstances = 2\n'
         )
         _, told = polarbear("selector", "ask", "s.npz", "new.toml", "--json", cwd=tmp_path)
-        assert ("Caution: the problems are not like those of the training" in told) == unlike
+        assert ("Caution: the problems differ from those of the training" in told) == unlike
 
 
 def test_a_selector_of_a_table_is_asked_by_a_table(tmp_path):
