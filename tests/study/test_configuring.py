@@ -296,7 +296,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     file.write_text(FILE.replace("budget = 60", "budget = -1"))
     assert "line 3: configure.budget" in polarbear("configure", file, code=2)[1]
     file.write_text(FILE.replace('"elitist"', '"elitism"'))
-    assert "line 9: ModularCMAES declares no options of 'elitism'" in polarbear("configure", file, code=2)[1]
+    assert "line 9: ModularCMAES declares no options for 'elitism'" in polarbear("configure", file, code=2)[1]
 
 
 @pytest.mark.slow
