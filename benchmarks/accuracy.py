@@ -100,7 +100,7 @@ class Comparison:
 
     def excesses(self) -> list[str]:
         """What is out of bounds, in words."""
-        found = [] if self.reliable else ["the posterior calls itself unreliable"]
+        found = [] if self.reliable else ["the posterior reports itself as unreliable"]
         every = (self.mean, self.spread, self.tail, self.pair, self.joint, *self.hyperparameters)
         found += [line for difference in every for line in difference.excess()]
         means = [(self.mean, TOGETHER), *((difference, ALONE) for difference in self.hyperparameters[::2])]
@@ -231,7 +231,7 @@ def main() -> None:
     print(
         "\n| model | cases | mean off by (sd) | by standard errors | scale ratio | pair off by | joint off by |", end=""
     )
-    print(" hyperparameter off by (sd) | its sd ratio | answered by |\n|---|---|---|---|---|---|---|---|---|---|")
+    print(" hyperparameter off by (sd) | its sd ratio | methods |\n|---|---|---|---|---|---|---|---|---|---|")
     for label, every in groups.items():
         methods = Counter(method for found in every for method in found.method)
         by = ", ".join(f"{method} ×{count}" for method, count in methods.most_common())

@@ -384,7 +384,9 @@ def report(
     """Print the tables of the page; all promises, by stage."""
     found = {stage: promises(results, stage, published) for stage in ("one", "two")}
     print("\nThe adaptive configuration with the greatest expected gain, in %, with 90 % intervals\n")
-    print("| | stage | φmin | safe | pair | naive | shrunk | P | after handovers | P | realised | beside restarts |")
+    print(
+        "| | stage | φmin | safe | pair | naive | shrunk | P | after handovers | P | realised | relative to restarts |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for each in results:
         for stage, ways in found.items():
@@ -399,7 +401,7 @@ def report(
             cells += (percent(shrunk.fresh), percent([beside[0], *np.quantile(beside[1:], [0.05, 0.95])]))
             print(f"| f{each.function} | " + " | ".join(cells) + " |")
     print(
-        "\n| | stage | pairs | realised inside | agrees | promised less realised, median |\n|---|---|---|---|---|---|"
+        "\n| | stage | pairs | realised inside | agrees | promised minus realised, median |\n|---|---|---|---|---|---|"
     )
     for way in WAYS:
         for stage, ways in found.items():
@@ -430,7 +432,7 @@ def draw(found: Mapping[str, Mapping[str, Mapping[int, Sequence[Promise]]]], fol
                     panel.plot(x, y, marker, color=color, markersize=4.5, label=label, clip_on=False)
         panel.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
         panel.axhline(0, color="0.8", linewidth=0.8)
-        panel.set(xlabel="gain told", xlim=(-LIMIT, LIMIT), ylim=(-LIMIT, LIMIT))
+        panel.set(xlabel="predicted gain", xlim=(-LIMIT, LIMIT), ylim=(-LIMIT, LIMIT))
         panel.set_title(way, loc="left")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("gain realised on fresh runs")
@@ -446,8 +448,10 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, help="default: FOLDER")
     parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS))
     parser.add_argument("--configurations", type=int, default=Size.configurations, help="in stage one")
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the runs, to see that it works")
-    parser.add_argument("--published", type=Path, help="data of benchmarks.adaptive_published: handovers cost as there")
+    parser.add_argument("--quick", action="store_true", help="quick check with a hundredth of the runs")
+    parser.add_argument(
+        "--published", type=Path, help="data of benchmarks.adaptive_published, for the cost of handovers"
+    )
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)

@@ -110,8 +110,8 @@ def main() -> None:
     covered, low, high = np.array(list(held.values())).T
     few = ", ".join(f"f{function} {share:.0%}" for function, (share, *_) in held.items() if share < 0.8)
     print(
-        f"\n90 % intervals of the ratio on other functions, about {np.median(low):.2f} to {np.median(high):.2f}, hold "
-        f"{covered.mean():.0%} of achieved ones; less than 80 %: {few}"
+        f"\n90 % intervals of the ratio on other functions, about {np.median(low):.2f} to {np.median(high):.2f}, "
+        f"contain {covered.mean():.0%} of achieved ones; less than 80 %: {few}"
     )
     near = [np.mean(np.abs(each.achieved / each.predicted - 1) < 0.1) for each in found.values()]
     print(f"achieved within 10 % of predicted: {np.mean(near):.0%}, averaged over functions")

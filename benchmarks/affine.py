@@ -96,7 +96,10 @@ def main() -> None:
             f"| {dimension} | {np.median(ours_built):.3f} | {ours_built.max():.3f} | {np.mean(ours_built <= 1):.0%} | "
             f"{np.median(b[:, 1]):.3f} | {np.median(b[:, 1] / b[:, 0]):.1f} |"
         )
-    print("| d | point (µs) | `ManyAffine` (µs) | ratio (least) | batch (µs) | `ManyAffine` (µs) | ratio | apart |")
+    print(
+        "| d | point (µs) | `ManyAffine` (µs) | ratio (smallest) | batch (µs) | `ManyAffine` (µs) | ratio "
+        "| difference |"
+    )
     print("|---|---|---|---|---|---|---|---|", *evaluations, sep="\n")
     print("\n| d | build (s) | slowest (s) | within 1 s | `ManyAffine` (s) | ratio |")
     print("|---|---|---|---|---|---|", *builds, sep="\n")

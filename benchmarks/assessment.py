@@ -111,14 +111,14 @@ def many(data: Path) -> None:
     """55 algorithms in 5-D: four published ones under further names, each of the others with runtimes of its own."""
     began = time.perf_counter()
     runs = list(varied(data, 55))
-    print(f"\n55 algorithms, 24 functions in 5-D, {len(runs):,} runs; allowed are 40 s.\n")
+    print(f"\n55 algorithms, 24 functions in 5-D, {len(runs):,} runs; allowed: 40 s.\n")
     with tempfile.TemporaryDirectory() as folder:
         assessment = Assessment(subject_of(runs))
         comparing, comparison = timed(lambda: compare(assessment))
         writing, _ = timed(lambda: write_assessment(assessment, folder, comparison=comparison))
     print("| | seconds |\n|---|---|")
     print(f"| compare | {comparing:.1f} |\n| statistics, page and tables | {writing:.1f} |")
-    print(f"| in all, with making the runs | {time.perf_counter() - began:.1f} |")
+    print(f"| total, including making the runs | {time.perf_counter() - began:.1f} |")
 
 
 def varied(data: Path, count: int) -> Iterator[Run]:

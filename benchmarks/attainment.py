@@ -98,7 +98,7 @@ def main() -> None:
         ratio = f"{reference:.2f} | {reference / own:.1f}" if reference else "– | –"
         print(f"| {name} | {own:.2f} | {names[reference]} | {ratio} |")
     total = sum(own for own, _ in list(measured.values())[:3])
-    print(f"\nEAF, EAF-based ECDF and AOCC together: {total:.1f} s; allowed are {ALLOWED:.0f} s")
+    print(f"\nEAF, EAF-based ECDF and AOCC together: {total:.1f} s; allowed: {ALLOWED:.0f} s")
 
 
 if __name__ == "__main__":

@@ -86,9 +86,11 @@ class Calibration:
             found += [f"ranks of {what} {k}: p = {p:.1e}" for k, p in enumerate(p_values(ranks)) if not p > LEAST_P]
         for what, held in (("band", self.held), ("hyperparameter", self.hyperparameter_held)):
             shares, (least, most) = held.mean(axis=0), allowed(len(held))
-            found += [f"{what} {k} holds {s:.3f} of the truths" for k, s in enumerate(shares) if not least < s < most]
+            found += [
+                f"{what} {k} contains {s:.3f} of the truths" for k, s in enumerate(shares) if not least < s < most
+            ]
         if not self.reliable.mean() >= LEAST_RELIABLE:
-            found.append(f"{self.reliable.mean():.3f} of the posteriors call themselves reliable")
+            found.append(f"{self.reliable.mean():.3f} of the posteriors report themselves as reliable")
         return found
 
 
@@ -232,7 +234,7 @@ def path_covariance(model: Model, at: np.ndarray, sigma: float, length: float) -
         return sigma**2 * across @ np.linalg.solve(inner, across.T)
     if isinstance(model, GaussianProcess):
         return sigma**2 * kernel(model.kernel, at, at, length)
-    raise TypeError(f"no truths of {model.name} are written down")
+    raise TypeError(f"no truths of {model.name} are recorded")
 
 
 def kernel(name: str, first: np.ndarray, second: np.ndarray, length: float) -> np.ndarray:
@@ -277,7 +279,7 @@ def coverage(held: np.ndarray) -> str:
 def main() -> None:
     asked = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     print("| model | truths | reliable | smallest p, ratings | smallest p, hyperparameters |", end="")
-    print(" bands of ratings | bands of hyperparameters | one band may hold |\n|---|---|---|---|---|---|---|---|")
+    print(" bands of ratings | bands of hyperparameters | allowed for one band |\n|---|---|---|---|---|---|---|---|")
     for number, model in enumerate(MODELS):
         start, replicates = time.process_time(), asked * (10 if isinstance(model, IndependentDirichlet) else 1)
         found = calibrated(model, replicates, seed=1000 + number)

@@ -66,7 +66,7 @@ def valued(
     return {name: np.array(each) for name, each in values.items()}
 
 
-PROMISES = ("the mean of its runs", "what is promised, drawn towards the others")
+PROMISES = ("the mean of its runs", "the promised mean, shrunk towards the others")
 
 
 def promises(configurator: Configurator) -> tuple[float, float]:
@@ -98,7 +98,9 @@ def report(
             cells = (f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(seeds)):.3f}" for each in row)
             print(f"| f{function} | " + " | ".join(cells) + " |")
         print("| mean | " + " | ".join(f"{each:.3f}" for each in means.mean(axis=(0, 2))) + " |")
-    print("\nfresh loss less two promises, median (and quartiles); and how often the best is better than the default\n")
+    print(
+        "\nfresh loss minus two promises, median (and quartiles); and how often the best is better than the default\n"
+    )
     print(f"| | {' | '.join(PROMISES)} | better than the default |\n|---|---|---|---|")
     for name in names[:-1]:
         keys = [(function, seed, name) for function in FUNCTIONS for seed in seeds]

@@ -181,7 +181,7 @@ def draw_races(results: dict[int, dict[str, list[tuple[float, np.ndarray]]]], fo
         column[0].set_title(f"f{function}")
         column[1].set_xlabel("runs")
     axes[0, 0].set_ylabel("loss in mean")
-    axes[1, 0].set_ylabel("loss in the chance to be best")
+    axes[1, 0].set_ylabel("loss in the probability of being best")
     axes[0, -1].legend(fontsize=7, frameon=False)
     figure.savefig(folder / "configuration-races.png", dpi=90)
 
@@ -192,7 +192,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--figures", type=Path, default=Path())
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--races", type=int, default=200, help="on samples, of each procedure")
+    parser.add_argument("--races", type=int, default=200, help="races of each procedure on samples")
     parser.add_argument("--over-time", type=int, default=0, help="races over time; each takes a minute")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,9 @@ def main() -> None:
         values = np.array([[run.trajectory.value_at(TIMES) for run in runs] for runs in all_runs])
         best = chances_of_best(values, rng)
         results[function] = race_all(all_runs, losses[function], best, options.races, options.over_time)
-        print(f"\n| f{function} | runs, loss in mean, loss in the chance to be best, from {FIRST} on |\n|---|---|")
+        print(
+            f"\n| f{function} | runs, loss in mean, loss in the probability of being best, from {FIRST} on |\n|---|---|"
+        )
         for name, points in results[function].items():
             cells = (f"{spent:.0f}: {each[0, 0]:.1%}, {each[0, 1]:.1%}" for spent, each in points)
             print(f"| {name} | " + " · ".join(cells) + " |", flush=True)

@@ -61,7 +61,7 @@ def main() -> None:
     groups: dict[float, list[Found]] = defaultdict(list)
     for found in every.values():
         groups[found.rate].append(found)
-    print("| stated rate | tests | tried | first rejections | most that chance explains (99.9 %) | failures |", end="")
+    print("| stated rate | tests | tried | first rejections | largest number by chance (99.9 %) | failures |", end="")
     print("\n|---|---|---|---|---|---|")
     for rate, some in sorted(groups.items()):
         runs, rejected, failed = (sum(getattr(one, what) for one in some) for what in ("seeds", "rejected", "failed"))

@@ -83,7 +83,7 @@ def main() -> None:
     print("| d | active | one by one | single points, far apart | single points, nearby | batch of 1,000 ", end="")
     print("| building 24 `ioh` problems | building ours |\n|---|---|---|---|---|---|---|---|")
     ratio = [compare(dimension) for dimension in DIMENSIONS][-1]
-    print(f"\nat d={DIMENSIONS[-1]} a batch is {ratio:.0f} times as fast per evaluation; required are {REQUIRED:.0f}")
+    print(f"\nat d={DIMENSIONS[-1]} a batch is {ratio:.0f} times as fast per evaluation; required: {REQUIRED:.0f}")
 
 
 if __name__ == "__main__":

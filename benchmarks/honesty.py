@@ -393,7 +393,7 @@ def draw(shares: dict[tuple[str, int, str], tuple[float, float, float]], path: P
         ticks = [label(model).replace("-", "\n").replace(" ", "\n", 1) for model in MODELS]
         panel.set_xticks(range(len(MODELS)), ticks, fontsize=8)
         panel.set_title(f"95 %: {what}", fontsize=10)
-    panels[0].set_ylabel("share that holds the truth")
+    panels[0].set_ylabel("share that contains the truth")
     panels[0].set_ylim(0.4, 1.0)
     panels[0].legend(frameon=False, fontsize=8, loc="lower left")
     path.parent.mkdir(exist_ok=True)

@@ -193,10 +193,10 @@ def main() -> None:
     print(f"| polarbear: open the study, read the {asked['some']} runs of one problem | {asked['query']:.2f} | | |")
     print(f"| polarbear: read all {asked['runs']:,} runs | {asked['all']:.2f} | | {asked['gigabytes']:.2f} |")
     print(
-        f"\nThe study takes {ours['bytes'] / 2**20:.1f} MB on disk. Allowed for the import are {SECONDS:g} s and",
+        f"\nThe study takes {ours['bytes'] / 2**20:.1f} MB on disk. Allowed: for the import {SECONDS:g} s and",
         end=" ",
     )
-    print(f"{GIGABYTES:g} GB, for a query {QUERY:g} s.")
+    print(f"{GIGABYTES:g} GB; for a query {QUERY:g} s.")
     table()
 
 
@@ -214,9 +214,9 @@ def table() -> None:
         found = {name: measured(task, [path], folder, cores=2) for name, task in tasks.items()}
         size = path.stat().st_size / 2**20
     assert {one["runs"] for one in found.values()} == {RUNS}
-    print(f"\n{RUNS:,} runs in a CSV file of {size:.0f} MB. Allowed are {TABLE_SECONDS:g} s for the import,", end=" ")
+    print(f"\n{RUNS:,} runs in a CSV file of {size:.0f} MB. Allowed: {TABLE_SECONDS:g} s for the import,", end=" ")
     print(f"{READING_SECONDS:g} s for reading the study, and {TABLE_GIGABYTES:g} GB; two cores.\n")
-    print("| | seconds | ratio | processor seconds | and of the process that reads | peak memory of both, GB |")
+    print("| | seconds | ratio | processor seconds | of these in the reading process | peak memory of both, GB |")
     print("|---|---:|---:|---:|---:|---:|")
     reference = found["polars: read and group"]["seconds"]
     for name, one in found.items():

@@ -42,7 +42,7 @@ def main() -> None:
     call, worker, here = (min(column) for column in zip(*rows, strict=True))
     print("| | µs | ratio |\n|---|---|---|")
     print(f"| call of a worker process | {call:.0f} | 1.00 |")
-    print(f"| the process put back, in a worker (allowed: {ALLOWED:.0f}) | {worker:.0f} | {worker / call:.2f} |")
+    print(f"| resetting the process, in a worker (allowed: {ALLOWED:.0f}) | {worker:.0f} | {worker / call:.2f} |")
     print(f"| the same where the caller's generator is kept | {here:.0f} | {here / call:.2f} |")
 
 

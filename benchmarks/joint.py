@@ -42,17 +42,17 @@ class Case:
 PROCESS, WALK = GaussianProcess(repeated="as published"), RandomWalk(repeated="as published")
 CASES = {
     "process": Case("Gaussian process; all as assumed", PROCESS, PROCESS),
-    "shorter": Case("… true ℓ a third of what is expected", PROCESS, replace(PROCESS, ell_scale=2.0 / 3.0)),
-    "longer": Case("… true ℓ three times what is expected", PROCESS, replace(PROCESS, ell_scale=6.0)),
+    "shorter": Case("… true ℓ a third of the expected ℓ", PROCESS, replace(PROCESS, ell_scale=2.0 / 3.0)),
+    "longer": Case("… true ℓ three times the expected ℓ", PROCESS, replace(PROCESS, ell_scale=6.0)),
     "walk-truth": Case("… truth is a random walk", PROCESS, WALK),
     "reversed": Case("… reversed Gumbel noise", PROCESS, PROCESS, "reversed-gumbel"),
     "normal": Case("… normal noise", PROCESS, PROCESS, "normal"),
-    "lasting": Case("… a run's luck lasts", PROCESS, PROCESS, "lasting-gumbel"),
-    "lasting-40": Case("… a run's luck lasts, 40 timepoints", PROCESS, PROCESS, "lasting-gumbel", 40),
+    "lasting": Case("… persistent luck within a run", PROCESS, PROCESS, "lasting-gumbel"),
+    "lasting-40": Case("… persistent luck within a run, 40 timepoints", PROCESS, PROCESS, "lasting-gumbel", 40),
     "walk": Case("random walk; all as assumed", WALK, WALK),
     "walk-smooth": Case("… truth is a Gaussian process", WALK, PROCESS),
     "walk-normal": Case("… normal noise", WALK, WALK, "normal"),
-    "walk-lasting": Case("… a run's luck lasts", WALK, WALK, "lasting-gumbel"),
+    "walk-lasting": Case("… persistent luck within a run", WALK, WALK, "lasting-gumbel"),
 }
 
 
@@ -142,9 +142,9 @@ def table(outcomes: Iterable[Outcome]) -> str:
         "races",
         "first elimination wrong",
         "all eliminations wrong",
-        "… believed",
+        "… by the posterior",
         "races with a false elimination",
-        "… believed",
+        "… by the posterior",
         "off by more than ε",
         "resolved",
         "instances (median)",

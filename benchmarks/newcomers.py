@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=300)
     parser.add_argument("--only", nargs="+", choices=SEARCHES, default=[*SEARCHES])
     options = parser.parse_args()
-    print("| | sums of effects | with pairs | seconds of computing a search |\n|---|---|---|---|", flush=True)
+    print("| | sums of effects | with pairs | processor seconds per search |\n|---|---|---|---|", flush=True)
     for name in options.only:
         if name == "SMAC" and find_spec("smac") is None:
             continue

@@ -69,7 +69,7 @@ def main() -> None:
             worst = max(worst, ratios[largest]) if count > 1 else worst
             cells = f"{free:.2f} | {noisy:.2f} | {ratio:.2f} | {ratios[largest]:.2f} (f{largest}) | {over_ioh:.2f}"
             print(f"| {dimension} | {count:,} | {cells} |", flush=True)
-    print(f"\nthe largest ratio of a batch is {worst:.2f}; allowed are {ALLOWED:.0f}")
+    print(f"\nthe largest ratio of a batch is {worst:.2f}; allowed: {ALLOWED:.0f}")
 
 
 if __name__ == "__main__":

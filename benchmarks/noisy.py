@@ -143,14 +143,14 @@ def main() -> None:
             ratios = (value / middle[reference] for reference in ("ours, full", "ours, diagonal"))
             print(f"| {dimension} | {name} | {value:.1f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |")
     dearest = max(medians[40, name] for name in ("ours, full", "ours, diagonal"))
-    print(f"\nours takes {dearest:.1f} µs per evaluation in 40 variables; allowed are {ALLOWED:.0f} µs")
+    print(f"\nours takes {dearest:.1f} µs per evaluation in 40 variables; allowed: {ALLOWED:.0f} µs")
     for matrix in ("full", "diagonal"):
         others = min(medians[40, f"`{package}`, {matrix}"] for package in ("cma", "cmaes"))
         ratio = others / medians[40, f"ours, {matrix}"]
-        print(f"with a {matrix} matrix the faster of both packages takes {ratio:.2f} times as long")
+        print(f"with a {matrix} matrix, the faster of the two packages takes {ratio:.2f} times as long")
     for name, plain in COMPARED.items():
         ratio = medians[40, name] / medians[40, plain]
-        print(f"{name} takes {ratio:.2f} times as long as plain CMA-ES ({plain}); wanted is {ALLOWED_RATIO:.0f}")
+        print(f"{name} takes {ratio:.2f} times as long as plain CMA-ES ({plain}); allowed: {ALLOWED_RATIO:.0f}")
     for name, ratio in whole_runs().items():
         print(f"whole runs of {name} take {ratio:.2f} times as long as those of plain CMA-ES")
 

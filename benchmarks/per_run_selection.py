@@ -73,7 +73,7 @@ def record(folder: Path, size: argparse.Namespace) -> dict[int, Cases]:
     left = {"at": [FIRST], "into": SECOND, "repeats": 1, "horizon": BUDGETS[-1]}
     print(study.branch(runs, branches, **left, workers=size.workers), flush=True)
     made = study.plan_branches(runs, **left)
-    print(f"{made.skipped} runs were passed over, as they had ended")
+    print(f"{made.skipped} runs were skipped, as they had ended")
     features = study.branch_features(runs, made, run_features, size=POPULATION)
     with store.open(branches) as kept:
         points = switch_points(kept.runs(), BUDGETS, features)["CMA-ES"]
@@ -190,7 +190,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
         for kind in SAYING:
             said, came, number = each.reliability(kind)
             axis.scatter(said, came, s=12 + 500 * number / number.sum(), color=COLORS[kind], alpha=0.8)
-        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="chance of being best, as said", ylabel="share that was best")
+        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="stated probability of being best", ylabel="share that was best")
         axis.set_title(f"{name} d")
     last = found[BUDGETS[1]]
     numbers = [int(label) for label in np.unique(np.array(last.cases.functions))]
@@ -201,7 +201,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
             np.arange(1, order.size + 1), means[order], marker, color=COLORS[kind], label=kind, markersize=7
         )
     places["functions"].set_xticks(np.arange(1, order.size + 1), [str(numbers[i]) for i in order])
-    places["functions"].set(xlabel="function, left out of the training", ylabel="mean regret, orders of magnitude")
+    places["functions"].set(xlabel="held-out function", ylabel="mean regret, orders of magnitude")
     places["functions"].set_title(f"{BUDGETS[1] // DIMENSION} d")
     places["functions"].legend(ncols=4, fontsize=8)
     figure.savefig(path, dpi=110)
@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--folds", type=int, default=12, help="two functions are left out at a time")
     parser.add_argument("--separate", action="store_true", help="a forest for each algorithm, as in the thesis")
-    parser.add_argument("--quick", action="store_true", help="a minute, to see that it works")
+    parser.add_argument("--quick", action="store_true", help="quick check, takes a minute")
     size = parser.parse_args()
     if size.quick:
         size.functions, size.instances, size.runs = min(size.functions, 6), 2, 2

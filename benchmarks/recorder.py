@@ -136,7 +136,7 @@ def compare_pools() -> None:
 def main() -> None:
     """Measure and print."""
     worst = max(compare_evaluations(function, dimension) for function in (1, 20) for dimension in (5, 30))
-    print(f"\nthe recorder adds at most {worst:.3f} µs per plain evaluation; allowed are {ALLOWED} µs")
+    print(f"\nthe recorder adds at most {worst:.3f} µs per plain evaluation; allowed: {ALLOWED} µs")
     compare_pools()
 
 

@@ -179,11 +179,11 @@ class Run:
     def faults(self, divergences: int = 0) -> list[str]:
         """Why it may not be kept, in words, if so many divergences are allowed."""
         smallest = min(float(self.ess.min()), *(ess for _, ess in self.hyperparameters.values()), np.inf)
-        found = [] if self.r_hat < LARGEST_R_HAT else [f"R-hat {self.r_hat:.4f}, needed is less than {LARGEST_R_HAT}"]
+        found = [] if self.r_hat < LARGEST_R_HAT else [f"R-hat {self.r_hat:.4f}; it must be below {LARGEST_R_HAT}"]
         if not smallest > SMALLEST_ESS:
-            found.append(f"smallest ESS {smallest:.0f}, needed is more than {SMALLEST_ESS}")
+            found.append(f"smallest ESS {smallest:.0f}; it must be above {SMALLEST_ESS}")
         if self.divergences > divergences:
-            found.append(f"{self.divergences} divergences, allowed are {divergences}")
+            found.append(f"{self.divergences} divergences; allowed: {divergences}")
         return found
 
 

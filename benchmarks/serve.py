@@ -56,7 +56,7 @@ def asked(client: Any, address: str) -> float:
     answer = client.post("/_dash-update-component", json=asking)
     seconds = time.process_time() - began
     if answer.status_code != 200:
-        raise RuntimeError(f"{address} was answered with {answer.status}")
+        raise RuntimeError(f"{address} returned status {answer.status}")
     return seconds
 
 
@@ -123,7 +123,7 @@ def show(title: str, read: float, first: float, answers: Sequence[Answer]) -> No
         print(f"| {PAGES[page].title} | {len(opened)} | {opening:.2f} | {len(changed)} | {worst} |", flush=True)
     for each in sorted(answers, key=lambda each: -each.seconds):
         if each.seconds > 0.5:
-            print(f"slow: {each.seconds:.2f} s {'opens' if each.opens else 'changes'} {each.address}", file=sys.stderr)
+            print(f"slow: {each.seconds:.2f} s to {'open' if each.opens else 'change'} {each.address}", file=sys.stderr)
 
 
 if __name__ == "__main__":

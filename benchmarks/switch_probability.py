@@ -94,11 +94,11 @@ def main() -> None:
             if (each := tried(world, rng, held_out=held_out))
         ]
         group, said, came = np.array(found).T
-        print("\nheld out" if held_out else "\nchosen and told by the same runs", f"({len(found)} policies)")
+        print("\nheld out" if held_out else "\nchosen and judged by the same runs", f"({len(found)} policies)")
         for low, *bin_ in zip(np.arange(10) / 10, *_padded(said, came), strict=True):
             print(f"| {low:.1f} to {low + 0.1:.1f} | {bin_[0]:.2f} | {bin_[1]:.2f} | {int(bin_[2])} |")
         groups = np.unique(group, return_inverse=True)[1]
-        print("said less came", clustered_mean(said - came, groups), "means", said.mean(), came.mean())
+        print("stated minus observed", clustered_mean(said - came, groups), "means", said.mean(), came.mean())
 
 
 def _padded(said: np.ndarray, came: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -98,7 +98,7 @@ def main(races: int) -> None:
             with_interval(sum(tally.eliminated), len(tally.eliminated)),
         ),
         ("the posterior's own estimate of that rate", f"{np.mean(tally.believed):.3f}"),
-        ("races off the truth by more than ε-equivalents", with_interval(tally.unexplained, tally.races)),
+        ("races that differ from the truth by more than ε-equivalents", with_interval(tally.unexplained, tally.races)),
     ]
     print(f"{ALGORITHMS} algorithms, {TIMES.size} timepoints, α = {ALPHA}, ε = {EPSILON}, pointwise, strict\n")
     print("| quantity | measured |\n|---|---|")

@@ -74,7 +74,7 @@ def record(folder: Path, size: argparse.Namespace) -> dict[str, SwitchPoints]:
     left = {"at": AT, "repeats": size.repeats, "horizon": HORIZON}
     print(study.branch(runs, branches, **left, workers=size.workers))
     made = study.plan_branches(runs, **left)
-    print(f"{made.skipped} points were passed over, as the run had ended")
+    print(f"{made.skipped} points were skipped, as the run had ended")
     with store.open(branches) as kept:
         return switch_points(kept.runs(), HORIZONS, study.branch_features(runs, made))
 
@@ -231,7 +231,7 @@ def draw_errors(found: dict[str, Evaluated], folder: Path) -> None:
         axis.set(ylabel="mean squared error", title=f"switching from {first}", yscale="log")
         axis.set_xticks(numbers, [str(number) for number in np.sort(np.unique(each.points.functions).astype(int))])
     np.atleast_1d(axes)[0].legend(ncols=3, fontsize=8)
-    np.atleast_1d(axes)[-1].set_xlabel("function, left out of the training")
+    np.atleast_1d(axes)[-1].set_xlabel("held-out function")
     figure.savefig(folder / "when-to-switch-errors.png", dpi=110)
 
 
@@ -250,7 +250,7 @@ def draw_reliability(found: dict[str, Evaluated], folder: Path) -> None:
                     said[here].mean(), came[here].mean(), "o", color=color, markersize=3 + 25 * here.mean() ** 0.5
                 )
             axis.plot([], [], "o", color=color, label=f"within {HORIZONS[time]}")
-        axis.set(title=f"from {first}", xlabel="chance of winning, as said", xlim=(0, 1), ylim=(0, 1))
+        axis.set(title=f"from {first}", xlabel="stated probability of winning", xlim=(0, 1), ylim=(0, 1))
     np.atleast_1d(axes)[0].set_ylabel("share of repeats won")
     np.atleast_1d(axes)[0].legend(fontsize=8)
     figure.savefig(folder / "when-to-switch-reliability.png", dpi=110)
@@ -274,10 +274,10 @@ def draw_gains(found: dict[str, Evaluated], folder: Path) -> None:
         for (name, marker), color in zip(named.items(), COLORS, strict=False):
             means = by_function(each.points, each.gains(chosen[name]))[order]
             axis.plot(numbers, means, marker, color=color, label=name, markersize=6)
-        axis.set(ylabel="mean benefit", title=f"switching from {first}, 0 is never")
+        axis.set(ylabel="mean benefit", title=f"switching from {first}; 0 is never switching")
         axis.set_xticks(numbers, [str(number) for number in np.sort(np.unique(each.points.functions).astype(int))])
     np.atleast_1d(axes)[0].legend(ncols=2, fontsize=8)
-    np.atleast_1d(axes)[-1].set_xlabel("function, left out of the training")
+    np.atleast_1d(axes)[-1].set_xlabel("held-out function")
     figure.savefig(folder / "when-to-switch-gains.png", dpi=110)
 
 
@@ -292,7 +292,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--folds", type=int, help="default one for each function")
-    parser.add_argument("--quick", action="store_true", help="a few minutes, to see that it works")
+    parser.add_argument("--quick", action="store_true", help="quick check, takes a few minutes")
     size = parser.parse_args()
     if size.quick:
         size.functions, size.instances, size.runs, size.repeats = min(size.functions, 6), 1, 1, 2

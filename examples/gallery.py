@@ -86,7 +86,7 @@ def one_of_each(shown: Iterable[Picture]) -> dict[str, Picture]:
 
 def write_gallery(folder: Path) -> Path:
     """Write the page and its figures into a folder."""
-    lines = ["# Gallery", "", "What the pages show, made with this documentation.", ""]
+    lines = ["# Gallery", "", "The figures that the pages show, drawn when this documentation was built.", ""]
     (folder / "gallery").mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as place:
         study = run(Path(place) / "plan.study")

@@ -40,7 +40,7 @@ def tell(model: str, found: pb.study.Replay) -> None:
     for this in result.rounds:
         print(f"  {this.instances:4} instances: eliminated {', '.join(this.eliminated) or 'none'}")
     for pair in result.undecided:
-        print(f"  undecided: {pair.first} and {pair.second}, some {pair.more_instances:.0f} instances more")
+        print(f"  undecided: {pair.first} and {pair.second}; about {pair.more_instances:.0f} more instances needed")
     values = result.posterior.draws.mean(axis=1)
     for name, value in sorted(zip(result.posterior.names, values.T, strict=True), key=lambda each: -each[1].mean()):
         low, high = np.quantile(value, [0.025, 0.975])

@@ -55,7 +55,7 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--functions-raced", default="1,5,12,15,19,20,23,24")
-    parser.add_argument("--raced", type=int, default=10, help="instances on which algorithms run")
+    parser.add_argument("--raced", type=int, default=10, help="number of instances on which algorithms run")
     parser.add_argument("--repetitions", type=int, default=12, help="0: no algorithms")
     parser.add_argument("--budget", type=int, default=1000)
     return parser.parse_args()

@@ -73,7 +73,7 @@ def of_plan(found: Iterable[pb.Run], posterior: pb.inference.Posterior) -> dict[
         first, second = (best[name] for name in pair)
         difference = assess.eaf_difference_grid(first, [second], TARGETS)
         drawn["-".join(pair)] = figures.attainment_difference(
-            budgets, TARGETS, difference, pair, order=order, value="value less the optimum"
+            budgets, TARGETS, difference, pair, order=order, value="value minus the optimum"
         )
     return drawn
 

@@ -65,7 +65,7 @@ def results(data: Path, into: Path, seed: int) -> dict[str, dict]:
                     path.write_text(json.dumps(told))
                 found[name] = json.loads(path.read_text())
                 said = ", ".join(
-                    f"{each} {score['regret']:.4f} ({score['away']:.1%} away)"
+                    f"{each} {score['regret']:.4f} ({score['away']:.1%} others chosen)"
                     for each, score in found[name]["scores"].items()
                 )
                 print(f"{name}: {said}; shift {found[name]['shift']}, novel {found[name]['novel']:.1%}", flush=True)
@@ -101,7 +101,7 @@ def draw_differences(found: dict[str, dict], path: Path) -> None:
             panel.set_title(f"{dimension}D, by {'landscape features' if kind == 'ela' else 'weights'}", loc="left")
             panel.spines[["top", "right"]].set_visible(False)
     for panel in panels[-1]:
-        panel.set_xlabel("mean AUC lost beside the single best (left is better)")
+        panel.set_xlabel("mean AUC lost relative to the single best (left is better)")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -117,7 +117,7 @@ def draw_cumulative(found: dict[str, dict], path: Path) -> None:
             panel.step(ordered, np.arange(1, ordered.size + 1) / ordered.size, color=COLOURS[each], label=each, **style)
         panel.set_xlim(-0.005, 0.4)
         panel.set_title(f"{dimension}D, BBOB to MA-BBOB", loc="left")
-        panel.set_xlabel("AUC lost beside the best algorithm of the function")
+        panel.set_xlabel("AUC lost relative to the best algorithm of the function")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("share of functions")
     panels[0].set_ylim(0.4, 1.005)

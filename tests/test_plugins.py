@@ -230,7 +230,7 @@ def test_a_broken_command_breaks_no_other(installed, study):
 def test_what_is_no_command_is_refused(installed):
     (installed / "site" / "other.py").write_text("bears = 5\n")
     offer(installed, "[polarbear.commands]\nbears = other:bears\n")
-    assert "is 5; a command is a function or a typer.Typer" in " ".join(refusal(installed, "bears").split())
+    assert "is 5; it must be a function or a typer.Typer" in " ".join(refusal(installed, "bears").split())
     assert "No such command 'beans'" in refusal(installed, "beans")
 
 

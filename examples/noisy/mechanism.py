@@ -71,7 +71,7 @@ def main(path: str = "noisy-mechanism.png") -> None:
     """Print and draw."""
     disagreement, apart, gap, variance = updates().T
     together = stats.pearsonr(disagreement, apart).statistic
-    print(f"figure 7a: correlation of P and the distance of updates {together:.2f}")
+    print(f"figure 7a: correlation of P with the squared distance of updates {together:.2f}")
     print(f"figure 7b: slope {stats.linregress(variance / 2, gap).slope:.6f}")
     probed, discordant, moved = np.array(list(disagreements())).T
     count = Parameters(DIMENSION, 15).population
@@ -85,7 +85,7 @@ def main(path: str = "noisy-mechanism.png") -> None:
             x=Axis(label="P", low=0.0, high=0.2),
             y=Axis(label="squared distance of updates", grid=True),
             marks=(Points(name="apart", x=disagreement, y=apart, color="#0072B2", size=2.5),),
-            title="Updates by two rankings",
+            title="Updates from two rankings",
         ),
         Panel(
             x=Axis(label="variance of the update / 2"),
@@ -98,7 +98,7 @@ def main(path: str = "noisy-mechanism.png") -> None:
         ),
         Panel(
             x=Axis(label="P", low=0.0, high=0.5),
-            y=Axis(label="pairs in another order", low=0.0, high=1.0, grid=True),
+            y=Axis(label="share of reversed pairs", low=0.0, high=1.0, grid=True),
             marks=(
                 Line(x=span, y=count / (count - 1) * span, color=FAINT, width=1.0),
                 Line(x=span, y=2 * count / (count - 1) * span, color=FAINT, width=1.0),
@@ -108,7 +108,7 @@ def main(path: str = "noisy-mechanism.png") -> None:
         ),
         Panel(
             x=Axis(label="P", low=0.0, high=0.5),
-            y=Axis(label="of the best 7, replaced", low=0.0, high=1.0, grid=True),
+            y=Axis(label="share of the best 7 replaced", low=0.0, high=1.0, grid=True),
             marks=(
                 Line(x=span, y=count**2 / (2 * (count // 2)) * span, color=FAINT, width=1.0),
                 Points(name="moved", x=probed, y=moved, color="#D55E00", size=2.0),
@@ -118,7 +118,7 @@ def main(path: str = "noisy-mechanism.png") -> None:
     )
     Figure(
         title="What follows when ranks disagree",
-        alt="Distances of updates and Jensen gaps on a quadratic, and two more measures of how much ranks disagree "
+        alt="Distances of updates and Jensen gaps on a quadratic, and two further measures of how much ranks disagree, "
         "with their bounds.",
         caption=f"Above: {SETS} sets of 16 candidates of a quadratic in {DIMENSION} variables; grey, equality. Below: "
         f"{GENERATIONS} generations on each of the 30 noisy functions, observed twice; grey, the bounds of eq. 59.",

@@ -175,7 +175,7 @@ def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Fi
         panels.append(
             Panel(
                 x=Axis(
-                    label="generations (evaluations per candidate, if 15)",
+                    label="generations (evaluations per candidate, for 15 candidates)",
                     low=20,
                     high=300,
                     scale="log",
@@ -191,7 +191,7 @@ def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Fi
     entries = tuple(Entry(text=name, algorithm=name, symbol=symbols[name]) for name in names if name != BASELINE)
     return Figure(
         title="Depth and fidelity",
-        alt="What each method gains over CMA-ES, by how many generations it has.",
+        alt="Gain of each method over CMA-ES, by its number of generations.",
         caption="The fifteen noisy functions in 40 variables after 100 d evaluations: mean gain over CMA-ES, which has "
         f"{base:.0f} generations, with 95 % intervals over functions, and the median number of generations.",
         width=WIDE,
@@ -212,7 +212,7 @@ def ranking(table: pl.DataFrame, typical: dict[int, float], names: Sequence[str]
         values[names.index(name), order.index(function)] = rank
     return heat_map(
         values, list(names), [str(function) for function in order], label="mean rank", best="lowest", reverse=True,
-        row_label="", column_label="function, by how much noise hides ranks", width=WIDE + 2.0,
+        row_label="", column_label="function, in the order of P", width=WIDE + 2.0,
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int
         Points(name="others", x=np.flatnonzero(~inside) + 1.0, y=probed[~inside], color="#0072B2"),
     ]
     left = Panel(
-        x=Axis(label="function, in this order"),
+        x=Axis(label="functions in the order of P"),
         y=Axis(label="P", low=-0.02, high=0.4, grid=True),
         marks=tuple(marks),
         title="How much noise changes ranks",
@@ -251,8 +251,8 @@ def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int
         title="Two clusters of functions",
         alt="How much noise changes ranks on each function, and how five methods rank on the two clusters of "
         "functions.",
-        caption="Left: the median of P on each function, of 20 sets of 32 candidates in 40 variables; 107 is among "
-        "the blue ones. Right: mean ranks (1 is best) after 100 d evaluations in all dimensions, with 95 % "
+        caption="Left: the median of P on each function, of 20 sets of 32 candidates in 40 variables; 107 is blue. "
+        "Right: mean ranks (1 is best) after 100 d evaluations in all dimensions, with 95 % "
         "intervals over functions.",
         width=WIDE + 1.5,
         height=3.4,
@@ -283,7 +283,7 @@ def main(study: str, folder: Path, settings: str = "", training: str = "", evalu
     runs, typical = list(pb.store.read(study)), typical_probes()
     table = frame(runs)
     noisy, gap = noisy_functions(typical)
-    print(f"{table.height // len(MULTIPLES)} runs; noise hides ranks on {noisy}; the widest gap of P is {gap:.3f}")
+    print(f"{table.height // len(MULTIPLES)} runs; noise changes ranks on {noisy}; the widest gap of P is {gap:.3f}")
     tables(table, noisy)
     probed = probe_by_size(table)
     calibration(table, probed)

@@ -76,15 +76,15 @@ def progress(runs: Iterable[pb.Run]) -> Figure:
             panels.append(
                 Panel(
                     x=Axis(label="evaluations per variable", low=1, high=MULTIPLES[-1], scale="log"),
-                    y=Axis(label="log10 of what is left", grid=True),
+                    y=Axis(label="log10 of the precision", grid=True),
                     marks=tuple(marks),
                     title=f"f{function}, {WHERE[by]}",
                 )
             )
     return Figure(
         title="Progress on four functions",
-        alt="What five methods leave to the optimum on functions 110, 113, 116 and 125, by evaluations.",
-        caption="40 variables; medians, and the range of the instances.",
+        alt="Precision of five methods on functions 110, 113, 116 and 125, by number of evaluations.",
+        caption="40 variables; medians, and the ranges over instances.",
         width=WIDE + 2.0,
         height=4.6,
         panels=tuple(panels),
@@ -115,14 +115,14 @@ def robustness(table: pl.DataFrame, noisy: Sequence[int]) -> Figure:
                         label="evaluations per variable", low=-0.4, high=4.4, ticks=tuple(map(float, range(5))),
                         texts=tuple(map(str, MULTIPLES)),
                     ),
-                    y=Axis(label="RB-PEM is better", low=0.0, high=1.0, grid=True),
+                    y=Axis(label="share of wins of RB-PEM", low=0.0, high=1.0, grid=True),
                     marks=tuple(marks),
                     title=f"d = {dimension}, {WHERE[by]}",
                 )
             )  # fmt: skip
     return Figure(
         title="RB-PEM by budget and dimension",
-        alt="On which share of noisy problems RB-PEM is better than UH-CMA-ES, tenfold evaluation and CMA-ES.",
+        alt="Share of noisy problems on which RB-PEM is better than UH-CMA-ES, tenfold evaluation and CMA-ES.",
         caption="The fifteen noisy functions; 95 % intervals over functions.",
         width=WIDE + 1.0,
         height=4.6,
@@ -180,10 +180,10 @@ def estimator(table: pl.DataFrame) -> Figure:
         )
     return Figure(
         title="Settings of RB-PEM",
-        alt="What RB-PEM gains over CMA-ES on noisy functions, by its settings.",
-        caption="The fifteen noisy functions in 40 variables after 100 d evaluations. Thick: from the first to the "
-        "third quartile, with the median; thin: to the last value within 1.5 times that. Below, the share of problems "
-        "on which it is better than CMA-ES.",
+        alt="Gain of RB-PEM over CMA-ES on noisy functions, by its settings.",
+        caption="The fifteen noisy functions in 40 variables after 100 d evaluations. Thick lines: quartiles, with "
+        "the median; thin lines: up to the last value within 1.5 times their distance. Below: the share of problems on "
+        "which RB-PEM is better than CMA-ES.",
         width=WIDE + 2.0,
         height=5.6,
         panels=tuple(panels),
@@ -227,8 +227,8 @@ def diagnostics(runs: Iterable[pb.Run], table: pl.DataFrame, noisy: Sequence[int
         panels.append(Panel(x=per_variable, y=y, marks=tuple(over_time), title=WHERE[by]))
     return Figure(
         title="What residual bootstrapping assumes",
-        alt="Three diagnostics of RB-PEM at the end of runs in which it is better than UH-CMA-ES and of others, and "
-        "the first of them over time.",
+        alt="Three diagnostics of RB-PEM at the end of runs in which it is better than UH-CMA-ES and of other runs, "
+        "and the first diagnostic over time.",
         caption="RB-PEM on the fifteen noisy functions in all dimensions after 100 d evaluations, where it is better "
         "than UH-CMA-ES (over time: blue) and where it is not (orange). Boxes as in the figure of the settings; over "
         "time, medians and quartiles.",
@@ -266,14 +266,14 @@ def perceptron(runs: Iterable[pb.Run]) -> Figure:
                     x=numbered(texts),
                     y=Axis(label="log10 of the loss", grid=True),
                     marks=tuple(boxes(drawn, BLUE)),
-                    title=f"batches of {task.removeprefix('mlp-')}, {WHERE[by]}",
+                    title=f"batches of size {task.removeprefix('mlp-')}, {WHERE[by]}",
                 )
             )
     return Figure(
         title="Training a perceptron",
         alt="The loss of a perceptron after training on mini-batches of three sizes, by method.",
-        caption="265 weights, 40 evaluations each. Boxes as in the figure of the settings. Below, on which share of "
-        "seeds a method is better than CMA-ES, ties counting half, with 95 % intervals of Wilson.",
+        caption="265 weights, 40 evaluations each. Boxes as in the figure of the settings. Below: the share of "
+        "seeds on which a method is better than CMA-ES, ties counting half, with 95 % Wilson intervals.",
         width=WIDE + 5.5,
         height=6.0,
         panels=tuple(panels),

@@ -44,7 +44,7 @@ def frame(runs: Iterable[pb.Run], multiples: Sequence[int] = MULTIPLES) -> pl.Da
     for run in runs:
         problem, logged = run.problem, run.parameters
         if logged is None:
-            raise ValueError(f"{run.key.algorithm} on {run.key.instance} logged nothing: the plan needs a [log]")
+            raise ValueError(f"{run.key.algorithm} on {run.key.instance} logged nothing; the plan needs a [log]")
         times = np.array(multiples) * problem.dimension
         last = np.maximum(np.searchsorted(logged.evaluations, times, side="right") - 1, 0)
         kept = {name: np.asarray(logged.values[name])[last] for name in LOGGED}

@@ -69,7 +69,7 @@ def advantage(table: pl.DataFrame) -> Figure:
         share = np.array([won / len(each) for won, each in zip(wins, bins, strict=True)])
         for label, y, low, high, even in (
             ("gain of RB-PEM in log10", middle, middle - error, middle + error, 0.0),
-            ("RB-PEM is better", share, limits[:, 0], limits[:, 1], 0.5),
+            ("share of wins of RB-PEM", share, limits[:, 0], limits[:, 1], 0.5),
         ):
             marks = (
                 Line(x=np.array([0.0, 0.5]), y=np.full(2, even), color=FAINT, width=1.0),
@@ -80,10 +80,10 @@ def advantage(table: pl.DataFrame) -> Figure:
             panels.append(Panel(x=Axis(label="P", low=-0.01, high=0.5), y=axis, marks=marks, title=WHERE[by]))
     return Figure(
         title="Where RB-PEM is better than CMA-ES",
-        alt="What RB-PEM gains over CMA-ES, and how often it is better, by how much two rankings of the first "
+        alt="Gain of RB-PEM over CMA-ES, and how often it is better, by how much two rankings of the first "
         "candidates disagree.",
-        caption="Problems of all dimensions in bins of P, after 500 d evaluations. Left: mean gain, and 1.96 standard "
-        "errors; right: share of problems, and 95 % intervals of Wilson.",
+        caption="Problems of all dimensions in bins of P, after 500 d evaluations. Left: mean gain, ± 1.96 standard "
+        "errors. Right: share of problems, with 95 % Wilson intervals.",
         width=WIDE,
         height=5.0,
         panels=tuple(panels),
@@ -99,7 +99,7 @@ def by_threshold(probe: FloatArray, gain: FloatArray, grid: FloatArray) -> Float
 def thresholds(table: pl.DataFrame) -> Figure:
     """Figure 14: how often a threshold takes the better one, and what it loses to an oracle."""
     grid, panels = np.linspace(0, 0.5, 51), []
-    labels = ("the better one is taken", "regret in log10")
+    labels = ("share of right choices", "regret in log10")
     for by in WHERE:
         marks: list[list[Mark]] = [[], []]
         for budget, color in ((200, BLUE), (500, ORANGE)):
@@ -123,10 +123,10 @@ def thresholds(table: pl.DataFrame) -> Figure:
             )
     return Figure(
         title="What a threshold loses",
-        alt="How often a threshold of P takes the better one of RB-PEM and CMA-ES, and its mean regret, by threshold.",
-        caption="RB-PEM is taken above a threshold of P and CMA-ES below: how often that is the better one of both, "
-        "and the mean regret to it, after 200 d (blue) and 500 d evaluations (orange); dashed, 95 % intervals over "
-        "functions; grey, the paper's two thresholds. At 0 RB-PEM is always taken, at 0.5 never.",
+        alt="How often a threshold of P chooses the better of RB-PEM and CMA-ES, and the mean regret, by threshold.",
+        caption="RB-PEM is chosen above a threshold of P and CMA-ES below: how often the better of the two is chosen, "
+        "and the mean regret, after 200 d (blue) and 500 d evaluations (orange). Dashed: 95 % intervals over "
+        "functions; grey: the paper's two thresholds. At 0, RB-PEM is always chosen; at 0.5, never.",
         width=WIDE,
         height=5.2,
         panels=tuple(panels),
@@ -156,16 +156,16 @@ def receiver_operating(table: pl.DataFrame, probed: Probed) -> Figure:
             marks.append(Points(name=f"threshold-{name}", x=point[0], y=point[1], algorithm=name, layer=3))
             right = routing(scores, gain, THRESHOLDS[0])[0]
             texts[name] += f"; {WHERE[by]} {area_under(scores, gain):.2f}, {right:.0%}"
-        share = Axis(label="share above, where RB-PEM is better", low=0.0, high=1.0, grid=True)
-        none = Axis(label="share above, where it is not", low=0.0, high=1.0)
+        share = Axis(label="share above the threshold, RB-PEM better", low=0.0, high=1.0, grid=True)
+        none = Axis(label="share above the threshold, RB-PEM not better", low=0.0, high=1.0)
         panels.append(Panel(x=none, y=share, marks=tuple(marks), title=WHERE[by]))
     return Figure(
         title="How large a probe has to be",
         alt="Receiver operating characteristics of P for where RB-PEM is better than CMA-ES, by the number of "
         "candidates of the probe.",
         caption="Problems in 40 variables after 200 d evaluations: shares of those on which RB-PEM is better than "
-        "CMA-ES, and of the others, with P above a threshold; points, 0.12. In the key, the area under the curve and "
-        "how often that threshold takes the better one.",
+        "CMA-ES, and of the others, with P above a threshold; points: 0.12. In the key: the area under the curve, and "
+        "how often this threshold chooses the better one.",
         width=WIDE,
         height=4.2,
         panels=tuple(panels),
@@ -181,7 +181,7 @@ def calibration(table: pl.DataFrame, probed: Probed) -> None:
     numbers = sorted({int(instance) for instance in table["instance"]})
     first, held_out = numbers[: max(1, len(numbers) // 3)], numbers[max(1, len(numbers) // 3) :]
     if not held_out:
-        raise ValueError(f"instance {numbers[0]} is the only one; calibration takes two or more, as the paper 15")
+        raise ValueError(f"instance {numbers[0]} is the only one; calibration needs at least two (the paper has 15)")
     for by in WHERE:
         for budget in (200, 500):
             _, instances, probe, gain = problems(table, budget, by)
@@ -196,7 +196,7 @@ def calibration(table: pl.DataFrame, probed: Probed) -> None:
         "",
         "AUC",
         f"τ of instances {first[0]} to {first[-1]}",
-        "with it",
+        "with this τ",
         *(f"τ = {t}" for t in THRESHOLDS),
         "always RB-PEM",
         "always CMA-ES",

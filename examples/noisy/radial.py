@@ -75,11 +75,11 @@ def main(study: str, path: str = "noisy-radial.png", dimensions: str = "80") -> 
     gained = np.sort(gains(study, chosen))
     won, lost = int((gained > 0).sum()), int((gained < 0).sum())
     p = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
-    print(f"the probe of ranks is better on {won} of {len(gained)}, worse on {lost}; sign test p = {p:.2g}")
+    print(f"the rank probe is better on {won} of {len(gained)} problems, worse on {lost}; sign test p = {p:.2g}")
     order = np.argsort(found["ranks"])
     x = np.arange(1.0, len(order) + 1)
     probes = Panel(
-        x=Axis(label="problem, in the order of P"),
+        x=Axis(label="problems in the order of P"),
         y=Axis(label="statistic of the probe", low=-0.02, high=0.5, grid=True),
         marks=(
             Line(x=x[[0, -1]], y=np.full(2, THRESHOLD), color=FAINT, width=1.0),
@@ -88,19 +88,19 @@ def main(study: str, path: str = "noisy-radial.png", dimensions: str = "80") -> 
         title="Two probes",
     )
     drawn = Panel(
-        x=Axis(label="problem, in this order"),
-        y=Axis(label="gain by the probe of ranks in log10", grid=True),
+        x=Axis(label="problems in the order of the gain"),
+        y=Axis(label="gain of the rank probe in log10", grid=True),
         marks=(
             Line(x=np.array([1.0, float(len(gained))]), y=np.zeros(2), color=FAINT, width=1.0),
             Points(name="gain", x=np.arange(1.0, len(gained) + 1), y=gained, color="#D55E00", size=3.0),
         ),
-        title="What follows from them",
+        title="Effect on the results",
     )
     Figure(
         title="Noise that vanishes at the start",
-        alt="Statistics of two probes under noise that is absent at the start, and what is gained by the one of ranks.",
+        alt="Statistics of two probes under noise that is absent at the start, and the gain of the rank probe.",
         caption="Left: how much ranks disagree (orange) and the share of the variance at the mean (blue), "
-        "with the threshold. Right: what the probe of ranks gains over the other.",
+        "with the threshold. Right: gain of the rank probe over the other one.",
         width=WIDE,
         height=3.0,
         panels=(probes, drawn),

@@ -35,7 +35,7 @@ def final(study: str) -> pl.DataFrame:
         for run in pb.store.read(study)
     ]
     if not rows:
-        raise ValueError(f"{study} has no runs yet; make some with polarbear run")
+        raise ValueError(f"{study} has no runs yet; create some with polarbear run")
     return pl.DataFrame(rows)
 
 
@@ -67,7 +67,7 @@ def transfer(table: pl.DataFrame) -> Figure:
     )
     return Figure(
         title="Two thresholds on tasks",
-        alt="What probe and switch gains over CMA-ES on each task, with two thresholds.",
+        alt="Gain of probe and switch over CMA-ES on each task, with two thresholds.",
         caption="Recommended points: mean gain in standard deviations of all runs on the task, with 95 % intervals.",
         width=WIDE + 2.0,
         height=3.4,

@@ -118,5 +118,8 @@ def test_the_command_runs_a_plan_and_judges_it(tmp_path):
 def test_a_plan_on_other_problems_is_refused(tmp_path):
     (tmp_path / "clinging.py").write_text(CLING)
     (tmp_path / "bbob.toml").write_text(PLAN.format(suite="bbob", more="functions = [1]\ninstances = [1]"))
-    assert "a structural bias shows on 'random-values' alone" in polarbear("bias", "bbob.toml", code=2, cwd=tmp_path)[1]
+    assert (
+        "structural bias can only be measured on suite 'random-values'"
+        in polarbear("bias", "bbob.toml", code=2, cwd=tmp_path)[1]
+    )
     assert not (tmp_path / "bbob.study").exists()

@@ -39,4 +39,4 @@ def test_from_a_study_to_its_branches(tmp_path):
     told = " ".join(polarbear("branch", "--help")[0].split())
     assert "Required: evaluations after which to branch" in told
     assert "Wall-clock limit: stop then; unfinished runs start afresh" in told
-    assert "go on with polarbear branch" in polarbear("resume", "plan.branches.study", code=2, cwd=tmp_path)[1]
+    assert "continue with polarbear branch" in polarbear("resume", "plan.branches.study", code=2, cwd=tmp_path)[1]

@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "Go on with: polarbear resume" in err
+    assert "Continue with: polarbear resume" in err
     resumed = json.loads(polarbear("resume", path, *OWN, "--json")[0])
     whole = json.loads(polarbear("show", study[0], "--json")[0])
     for field in ("pareto_set", "eliminated", "evaluations", "finished"):
@@ -168,14 +168,14 @@ def test_an_algorithm_is_withdrawn_by_name_and_a_name_that_is_none_is_refused(st
     assert again["pareto_set"]
     assert "CMA-ES" not in again["pareto_set"]
     _, err = polarbear("race", "--from", path, "--withdraw", "crawl", code=2)
-    assert "--accept-damage and --take-over have no use with --from" in err
+    assert "--accept-damage and --take-over cannot be used with --from" in err
 
 
 def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL.replace("alpha = 0.9", "alpha = 0.9999"))
     out, _ = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
     assert "Stopped: time limit" in out
-    assert "Go on with: polarbear resume small.study --import tests.study.entrants\n" in out
+    assert "Continue with: polarbear resume small.study --import tests.study.entrants\n" in out
     assert json.loads(polarbear("show", "small.study", "--json", cwd=tmp_path)[0])["finished"] is False
 
 
@@ -234,7 +234,7 @@ def test_a_race_logs_what_its_file_asks_for_and_goes_on_with_it(tmp_path):
     )
     (tmp_path / "small.toml").write_text(text)
     _, err = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
-    assert "24 runs carry a message: polarbear show small.study" in err
+    assert "24 runs have messages: polarbear show small.study" in err
     polarbear("resume", "small.study", *OWN, "--instances", 16, cwd=tmp_path)
     runs = store.read(tmp_path / "small.study")
     assert len(runs) > 24
@@ -271,7 +271,7 @@ def test_a_broken_objective_is_an_error_and_not_an_answer(tmp_path):
     assert out == ""
     assert "RuntimeError: boom" in err
     assert "no round is complete" in polarbear("select", tmp_path / "boom.study", code=3)[1]
-    assert "too little is known" in polarbear("check", tmp_path / "boom.study", code=3)[1]
+    assert "has too few results yet" in polarbear("check", tmp_path / "boom.study", code=3)[1]
 
 
 def test_modules_are_found_beside_the_study_file(tmp_path):

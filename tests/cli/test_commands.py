@@ -82,7 +82,7 @@ def test_tables_of_any_columns_are_imported(tmp_path):
 @pytest.mark.parametrize("command", [["import", "--into", "x.study"], ["assess"], ["race", "--from"]])
 def test_nothing_is_fetched_from_the_web(command, tmp_path):
     _, err = polarbear(*command, "https://example.org/a.tgz", code=2, cwd=tmp_path)
-    assert "https://example.org/a.tgz is on the web, and polarbear downloads nothing" in " ".join(err.split())
+    assert "https://example.org/a.tgz is a web address, and polarbear downloads nothing" in " ".join(err.split())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,7 +109,7 @@ optimizer = "random-search"
 def test_a_plan_that_takes_long_is_run_on_demand_alone(tmp_path):
     (tmp_path / "plan.toml").write_text(LONG)
     _, err = polarbear("run", "plan.toml", code=2, cwd=tmp_path)
-    assert "15 runs will take about 2 h 5 min with 1 worker; confirm it by --yes" in " ".join(err.split())
+    assert "15 runs will take about 2 h 5 min with 1 worker; confirm with --yes" in " ".join(err.split())
     assert not (tmp_path / "plan.study").exists()
     out, _ = polarbear("run", "plan.toml", "--seconds", "0.5", cwd=tmp_path)
     assert "0 of 15 runs" in out

@@ -68,7 +68,7 @@ def test_the_same_runs_at_two_paths_count_once(archive, tmp_path):
     assert found["runs"] == 48
     other = store.export([replace(one, trajectory=CUT) for one in runs()], tmp_path / "other.csv", "csv")
     _, err = polarbear("compare", archive, other, code=2)
-    assert "hold different runs of fast on bbob-f1-i1-d2 (seed 0); import both into one study" in err
+    assert "contain different runs of fast on bbob-f1-i1-d2 (seed 0); import both into one study" in err
 
 
 def test_long_names_and_names_in_brackets_are_printed_whole(tmp_path):
@@ -138,7 +138,7 @@ def test_switches_after_evaluations_need_no_optimum(tmp_path):
 def test_switches_after_evaluations_name_none_where_one_is_always_the_best(archive):
     out, _ = polarbear("switches", archive, "--posterior", "--function", "1", "--dimension", "2")
     assert "none" in out
-    assert "No algorithm surely takes over" in out
+    assert "No algorithm takes over from another one with enough probability" in out
 
 
 def test_compare_names_the_better_one(archive):
@@ -191,7 +191,7 @@ def test_races_on_an_archive_are_by_function_and_dimension_and_kept_as_studies(a
     assert "fast" in polarbear("select", path)[0]
     assert "report: " in polarbear("report", path)[0]
     assert "passed" in polarbear("check", path)[0]
-    assert "holds a race on recorded runs, which runs nothing" in polarbear("resume", path, code=3)[1]
+    assert "contains a race on recorded runs, so there is nothing to run" in polarbear("resume", path, code=3)[1]
     out, _ = polarbear(*some, "--pool", "function")
     assert "fast  1, 1 of 1  1, 1 of 1" in out
 
@@ -223,7 +223,7 @@ def test_a_race_on_recorded_runs_is_not_held_where_one_algorithm_ran(archive, tm
     data = store.export(rest, tmp_path / "runs.csv", "csv")
     _, err = polarbear("race", "--from", data, "--dimension", "5")
     assert "left out: bbob f1 in 5-D: a race needs at least 2 algorithms" in err
-    assert "there is no race on these runs: " in polarbear("race", "--from", data, "--function", "1", code=2)[1]
+    assert "no race is possible on these runs: " in polarbear("race", "--from", data, "--function", "1", code=2)[1]
 
 
 def test_an_export_of_a_study_as_parquet_holds_the_points_that_its_runs_evaluated(tmp_path):
@@ -268,11 +268,11 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
             ["race", "--from", "{}", "--algorithm", "fast"],
             "a race needs at least 2 algorithms, got ['fast']; pool them",
         ),
-        (["race"], "give a study file, or recorded runs by --from"),
-        (["race", "--from", "{}", "--apart", "function"], "recorded races are apart unless --pool is given"),
-        (["race", "--from", "{}", "--seconds", "1"], "have no use with --from"),
+        (["race"], "give a study file, or recorded runs with --from"),
+        (["race", "--from", "{}", "--apart", "function"], "these races are apart unless --pool is given"),
+        (["race", "--from", "{}", "--seconds", "1"], "cannot be used with --from"),
         (["race", "--from", "{}", "--budget", "soon"], "budget 'soon' is unknown"),
-        (["race", "x.toml", "--alpha", "0.9"], "--alpha: about races on recorded runs, which need --from"),
+        (["race", "x.toml", "--alpha", "0.9"], "--alpha: only for races on recorded runs, with --from"),
         (["race", "x.toml", "--algorithm", "fast"], "they need --from"),
         (["import", "{}", "--into", "x", "--rename", "fast"], "write it as OLD=NEW"),
         (["export", "{}", "--to", "{}"], "is not empty"),

@@ -43,8 +43,11 @@ def test_from_runs_to_advice(tmp_path):
     out, _ = polarbear("selector", "evaluate", "plan.toml", *runs, *FEATURES, *judged, "--json", cwd=tmp_path)
     scores = json.loads(out)["scores"]
     assert set(scores) == {"ratings", "single best"}
-    assert "give --runs" in polarbear("selector", "train", "plan.toml", code=2, cwd=tmp_path)[1]
-    assert "ask needs a plan" in polarbear("selector", "ask", "s.npz", code=2, cwd=tmp_path)[1]
+    assert (
+        "give recorded runs on its problems with --runs"
+        in polarbear("selector", "train", "plan.toml", code=2, cwd=tmp_path)[1]
+    )
+    assert "ask needs problems after the selector" in polarbear("selector", "ask", "s.npz", code=2, cwd=tmp_path)[1]
 
 
 def test_tables_are_judged_on_tables(tmp_path):
@@ -53,12 +56,12 @@ def test_tables_are_judged_on_tables(tmp_path):
         (tmp_path / f"{name}.csv").write_text("\n".join(["function,loss:one,loss:two,x", *part]) + "\n")
     said, _ = polarbear("selector", "evaluate", "a.csv", "--test", "b.csv", "--kind", "ratings", cwd=tmp_path)
     assert "ratings" in said
-    assert "unlike any other function" in said
+    assert "unlike all other functions" in said
     said, _ = polarbear("selector", "train", "a.csv", cwd=tmp_path)
-    assert "features that decide" in said
+    assert "features by their share in the variance of ratings" in said
     assert "x: 100% [100%, 100%]; the largest with probability 1.00" in said
     two = ("--kind", "ratings", "--kind", "single-best")
-    assert "a selector is of one kind" in polarbear("selector", "train", "a.csv", *two, code=2, cwd=tmp_path)[1]
+    assert "train takes only one" in polarbear("selector", "train", "a.csv", *two, code=2, cwd=tmp_path)[1]
 
 
 def test_where_the_single_best_is_the_best_everywhere_there_is_no_gap(tmp_path):
@@ -79,7 +82,7 @@ def test_asking_about_problems_unlike_those_of_the_training_warns(tmp_path):
             f'[instances]\nsuite = "bbob"\nfunctions = "{functions}"\ndimensions = [2]\ninstances = 2\n'
         )
         _, told = polarbear("selector", "ask", "s.npz", "new.toml", "--json", cwd=tmp_path)
-        assert ("Caution: the problems are not like those of the training" in told) == unlike
+        assert ("Caution: the problems differ from those of the training" in told) == unlike
 
 
 def test_a_selector_of_a_table_is_asked_by_a_table(tmp_path):
@@ -95,4 +98,4 @@ def test_a_selector_of_a_table_is_asked_by_a_table(tmp_path):
     (tmp_path / "new.csv").write_text("y\n1\n")
     assert "new.csv has no column 'x'" in polarbear("selector", "ask", "s.npz", "new.csv", code=2, cwd=tmp_path)[1]
     (tmp_path / "new.csv").write_text("x\nmuch\n")
-    assert "is no table of features" in polarbear("selector", "ask", "s.npz", "new.csv", code=2, cwd=tmp_path)[1]
+    assert "is not a table of features" in polarbear("selector", "ask", "s.npz", "new.csv", code=2, cwd=tmp_path)[1]

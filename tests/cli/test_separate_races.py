@@ -71,7 +71,7 @@ def test_what_cannot_be_divided_is_refused(folder):
     assert "mixed.toml" in said
     assert "has no function to divide by" in " ".join(said.split())
     said = polarbear("race", "both.toml", "--apart", "function", "--withdraw", "RandomSearch", code=2, cwd=folder)[1]
-    assert "--withdraw names an algorithm of one race" in " ".join(said.split())
+    assert "--withdraw is for a single race" in " ".join(said.split())
     (folder / "cec.toml").write_text(FILE.format(suite='"cec2013"'))
     said = polarbear("race", "cec.toml", "--apart", "dimension", code=2, cwd=folder)[1]
     assert "the suite has no dimension to divide by; it has function" in " ".join(said.split())

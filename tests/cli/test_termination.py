@@ -115,7 +115,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does_with_its_own_code(tmp_path, comma
     _, err = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "ended by SIGTERM; every" in err
-    assert "is kept. Go on with: polarbear r" in err
+    assert "is kept. Continue with: polarbear r" in err
     assert "Traceback" not in err
     assert not (path / "lock.json").exists()
     assert all(run.outcome.ok for run in store.read(path))
@@ -157,7 +157,7 @@ def test_a_race_takes_a_lock_over_where_it_may_and_not_from_recorded_runs(tmp_pa
     command = ("race", "race.toml", "--into", path, "--seconds", 0.001)
     assert "--take-over" in polarbear(*command, code=3, cwd=tmp_path)[1]
     polarbear(*command, "--take-over", cwd=tmp_path)
-    assert "have no use with --from" in polarbear("race", "--from", path, "--take-over", code=2)[1]
+    assert "cannot be used with --from" in polarbear("race", "--from", path, "--take-over", code=2)[1]
 
 
 @pytest.fixture

@@ -123,9 +123,9 @@ def test_options_may_look_like_the_names_of_columns():
 def test_faults_are_named():
     chosen, rankings = simulated(1, instances=4)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="'0', which configurations lacks"):
+    with pytest.raises(ValueError, match="'0', which is missing from configurations"):
         fit_effects(space(), {}, rankings, rng=rng)
-    with pytest.raises(ValueError, match="'c1' is no module"):
+    with pytest.raises(ValueError, match="'c1' is not a module"):
         fit_effects(space(), chosen, rankings, pairs=[("c1", "active")], rng=rng)
     effects = fit_effects(space(), chosen, rankings, draws=10, rng=rng)
     with pytest.raises(ValueError, match="no parameter 'c1'; choose from: active"):

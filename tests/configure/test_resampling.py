@@ -56,11 +56,11 @@ def test_races_on_samples_count_what_they_sample_and_find_the_best():
     assert sampled < 9 * 20
     with pytest.raises(ValueError, match="samples more than 10 losses"):
         race_samples(losses, contests.keep_all, (5,), most=10, rng=rng)
-    with pytest.raises(ValueError, match=r"shape \(3,\); give finite ones"):
+    with pytest.raises(ValueError, match=r"shape \(3,\); they must be finite"):
         race_samples([1.0, 2.0, 3.0], contests.keep_all, (5,), rng=rng)
     with pytest.raises(ValueError, match="mean loss -1"):
         sample_sizes([[-1.0, -1.0], [1.0, 2.0]], rng=rng)
-    with pytest.raises(ValueError, match="mean loss 0; shares of means need them above 0"):
+    with pytest.raises(ValueError, match="mean loss 0; it must be above 0"):
         decide_pairs([[0.0, 0.0], [1.0, 2.0]], rng=rng)
 
 

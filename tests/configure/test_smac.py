@@ -23,7 +23,7 @@ def test_without_smac_the_extra_is_named():
 
 @needs_smac
 def test_smac_refuses_a_ratio():
-    with pytest.raises(FieldError, match="SMAC minimizes a mean, which ert is not"):
+    with pytest.raises(FieldError, match="criterion is 'ert'; SMAC needs a mean"):
         Configurator(space(), times=TIMES, budget=100, strategy="smac", criterion="ert")
 
 

@@ -98,7 +98,7 @@ def test_toml_describes_the_same_space(tmp_path):
 def test_a_table_of_the_wrong_kind_is_named(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text('optimizer = "modular-cmaes"\nranges = 3\n')
-    with pytest.raises(ValueError, match=r"space\.toml.*ranges is 3; it is a table"):
+    with pytest.raises(ValueError, match=r"space\.toml.*ranges is 3; it must be a table"):
         spaces.read(path)
 
 
@@ -111,23 +111,23 @@ def test_a_range_may_have_the_name_of_an_option_of_this_function():
     ("arguments", "message"),
     [
         ({}, "is empty"),
-        ({"modules": ["activ"]}, "declares no options of 'activ'"),
-        ({"modules": {"active": []}}, "at least one option"),
+        ({"modules": ["activ"]}, "declares no options for 'activ'"),
+        ({"modules": {"active": []}}, "at least 1 option"),
         ({"c2": (0, 1)}, "no argument 'c2'"),
         ({"c1": ("a", 1)}, "c1"),
         ({"c1": (0, float("nan"))}, "c1"),
         ({"c1": (1, 0)}, "the first must be below"),
         ({"c1": {"from": 0, "to": 1, "log": True}}, "above 0"),
-        ({"c1": 3}, "least and the greatest"),
+        ({"c1": 3}, "lowest and the highest"),
         ({"population_size": (4.5, 9)}, "whole numbers"),
         ({"c1": (0, 1), "fixed": {"c1": 0.5}}, "given twice"),
         ({"c1": (0, 1), "when": {"c1": {"active": True}}}, "no parameter 'active'"),
         ({"modules": ["active"], "c1": (0, 1), "when": {"c1": {"active": "on"}}}, "on"),
-        ({"modules": "active"}, "give a list of names, such as"),
+        ({"modules": "active"}, "it must be a list of names, such as"),
         ({"modules": {"mirrored": ["NOPE"]}}, "mirrored has no option 'NOPE'"),
         (
             {"modules": ["active", "elitist"], "when": {"active": {"elitist": True}, "elitist": {"active": True}}},
-            "go in a circle: .* needs .* needs",
+            "are circular: .* needs .* needs",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_space_without_a_parameter_has_nothing_that_depends_on_it():
     for name in space.names:
         (drawn,) = space.without(name).sample(np.random.default_rng(1))
         assert getattr(space.without(name).optimizer(drawn), name) == getattr(ModularCMAES(), name)
-    with pytest.raises(ValueError, match="nothing but active"):
+    with pytest.raises(ValueError, match="the space has only 'active' and what depends on it"):
         spaces.of(ModularCMAES, ["active"]).without("active")
 
 

@@ -128,13 +128,13 @@ def test_mutants_are_trees_in_one_place_and_every_rule_computes():
 @pytest.mark.parametrize(
     ("tree", "why"),
     [
-        ("speed", "the tree names 'speed'; did you mean 'spread'"),
-        (["pow", 1, 2], "the operation 'pow'"),
+        ("speed", "the tree has an unknown name 'speed'; did you mean 'spread'"),
+        (["pow", 1, 2], "an unknown operation 'pow'"),
         (["add", 1], "add has 1 operands in the tree; it takes 2"),
-        (float("nan"), "numbers are finite"),
-        ([], "is no tree"),
-        ([["add"], 1], "is no tree"),
-        (True, "is no tree"),
+        (float("nan"), "numbers must be finite"),
+        ([], "is not a tree"),
+        ([["add"], 1], "is not a tree"),
+        (True, "is not a tree"),
     ],
 )
 def test_what_is_no_tree_is_refused(tree, why):
@@ -156,9 +156,9 @@ def test_all_trees_to_start_with_are_proposed_or_refused():
     trees = ["march", "step", "success"]
     proposed = RuleMutation(size=3, start=trees)(history(1))
     assert [each.about["tree"] for each in proposed] == trees
-    with pytest.raises(FieldError, match="start has 3 trees, and size is 2"):
+    with pytest.raises(FieldError, match="start has 3 trees; it must have at most size, 2"):
         RuleMutation(size=2, start=trees)
-    with pytest.raises(FieldError, match=r"start\[1\] has 3 nodes, and most_nodes is 2"):
+    with pytest.raises(FieldError, match=r"start\[1\] has 3 nodes; it must have at most most_nodes, 2"):
         RuleMutation(start=["march", ["add", "march", "step"]], most_nodes=2)
 
 
@@ -182,7 +182,7 @@ def test_candidates_are_code_or_configurations_and_named_by_them():
     )
     with pytest.raises(ValueError, match="either code or a configuration"):
         Candidate()
-    with pytest.raises(TypeError, match="code is a bytes"):
+    with pytest.raises(TypeError, match="code is of type bytes"):
         Candidate(code=b"x")
-    with pytest.raises(ValueError, match="cannot be kept as JSON"):
+    with pytest.raises(ValueError, match="cannot be stored as JSON"):
         Candidate(code="x", about={"rng": np.random.default_rng(1)})

@@ -33,7 +33,7 @@ def test_from_bbob_to_its_combinations_ratings_stay_with_the_single_best_and_the
     evaluation = transfer(cases.among(of_bbob), cases.among(~of_bbob), ["ratings"])
     assert evaluation.scores["single best"].regret == pytest.approx(0.0259, abs=5e-5)
     assert evaluation.scores["ratings"].regret <= 0.0259
-    assert "not like those of the training" in evaluation.warning
+    assert "differ from those of the training" in evaluation.warning
 
 
 @pytest.mark.parametrize(("dimension", "single_best"), [(5, 0.0259), (2, 0.0359)])

@@ -92,11 +92,11 @@ def a_run(**changes):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"divergences": 1}, "1 divergences, allowed are 0"),
-        ({"r_hat": 1.0101}, r"R-hat 1.0101, needed is less than 1.01"),
-        ({"r_hat": np.nan}, "R-hat nan, needed is less than 1.01"),
-        ({"ess": np.full((2, 3), 400.0)}, "smallest ESS 400, needed is more than 400"),
-        ({"hyperparameters": {"sigma": (np.ones(500), 12.0)}}, "smallest ESS 12, needed is more than 400"),
+        ({"divergences": 1}, "1 divergences; allowed: 0"),
+        ({"r_hat": 1.0101}, r"R-hat 1.0101; it must be below 1.01"),
+        ({"r_hat": np.nan}, "R-hat nan; it must be below 1.01"),
+        ({"ess": np.full((2, 3), 400.0)}, "smallest ESS 400; it must be above 400"),
+        ({"hyperparameters": {"sigma": (np.ones(500), 12.0)}}, "smallest ESS 12; it must be above 400"),
     ],
 )
 def test_a_run_that_is_not_good_enough_is_not_kept(changes, fault, tmp_path, monkeypatch, capsys):

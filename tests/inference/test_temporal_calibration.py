@@ -77,11 +77,13 @@ def test_what_does_not_agree_is_said():
     one_sided = np.minimum(ranks, 60)
     assert replace(good, ranks=one_sided).faults()[0].startswith("ranks of functional 0: p = ")
     assert replace(good, hyperparameter_ranks=one_sided).faults()[0].startswith("ranks of hyperparameter 0: p = ")
-    assert replace(good, held=np.arange(200)[:, np.newaxis] > 22).faults() == ["band 0 holds 0.885 of the truths"]
+    assert replace(good, held=np.arange(200)[:, np.newaxis] > 22).faults() == ["band 0 contains 0.885 of the truths"]
     assert replace(good, hyperparameter_held=np.arange(200)[:, np.newaxis] > 22).faults() == [
-        "hyperparameter 0 holds 0.885 of the truths"
+        "hyperparameter 0 contains 0.885 of the truths"
     ]
-    assert replace(good, reliable=np.arange(200) > 4).faults() == ["0.975 of the posteriors call themselves reliable"]
+    assert replace(good, reliable=np.arange(200) > 4).faults() == [
+        "0.975 of the posteriors report themselves as reliable"
+    ]
 
 
 @pytest.mark.parametrize("name", ["matern-3/2", "matern-5/2", "squared-exponential"])

@@ -354,7 +354,7 @@ class TestCommand:
         assert "expected-runtime  The expected" in polarbear("knowledge", "ask", cwd=tmp_path)[0]
         for arguments, complaint in [
             (("ask", "area"), "there is no knowledge base at knowledge.base"),
-            (("add",), "add takes a study or an archive, or several, and is given nothing"),
+            (("add",), "add takes a study or an archive, or several; it was given nothing"),
             (("query", "ASK {}"), "there is no knowledge base"),
         ]:
             assert complaint in polarbear("knowledge", *arguments, code=2, cwd=tmp_path)[1]

@@ -53,7 +53,7 @@ def test_ratings_tell_which_feature_decides():
     assert shares["x"].low > 0.8
     assert shares["x"].positive > 0.99
     assert max(shares["y"].high, shares["z"].high) < 0.2
-    with pytest.raises(ValueError, match="is a single best; only ratings have a posterior"):
+    with pytest.raises(ValueError, match="of kind 'single best'; only kind 'ratings' has a posterior"):
         train(made(1), "single best").ratings  # noqa: B018 - it is a property
 
 
@@ -200,7 +200,7 @@ def test_a_shift_between_sets_is_noticed_and_none_is_not():
     )
     evaluation = transfer(first, moved, ["single best"])
     assert evaluation.shift < 0.01
-    assert "not like those of the training" in evaluation.warning
+    assert "differ from those of the training" in evaluation.warning
 
 
 @pytest.mark.statistical(rate=0.001)
@@ -244,7 +244,7 @@ def test_asking_spends_what_it_says():
 
     advice = selector.ask((function, [-5.0, -5.0], [5.0, 5.0]))
     assert advice.evaluations == len(calls) == 40
-    with pytest.raises(ValueError, match="not known to be of landscapes"):
+    with pytest.raises(ValueError, match="does not know how to compute its features"):
         train(cases).ask((function, [-5.0], [5.0]))
 
 
@@ -262,7 +262,7 @@ def test_tables_are_read(tmp_path):
     with pytest.raises(ValueError, match="needs a column function"):
         Cases.of_table(path)
     for table, message in (
-        ("function,loss:a,loss:a,x\nf1,1,2,3\n", "has 2 columns 'loss:a'"),
+        ("function,loss:a,loss:a,x\nf1,1,2,3\n", "has 2 columns named 'loss:a'"),
         ("function,loss:a,x\nf1,1,2\n,1,2\n", "row 3: function is empty"),
         ('function,instance,loss:a,x\nf1,"",1,2\n', "row 2: instance is empty"),
         ("function,loss:a,x\nf1,1,2\nf2,1,inf\n", "feature 'x' of 1 is inf"),
@@ -276,7 +276,7 @@ def test_columns_are_of_all_cases_and_features_may_be_none():
     losses = {"a": [0.0, 1.0], "b": [1.0, 0.0]}
     selector = train(Cases.of(losses, {}, functions=range(2)), "single best")
     assert selector.choose(np.empty((3, 0)))[0].algorithm == "a"
-    with pytest.raises(ValueError, match=r"column 'x' of features has shape \(3,\); there are 2 functions"):
+    with pytest.raises(ValueError, match=r"column 'x' of features has shape \(3,\); it must be \(2,\) for 2 functions"):
         Cases.of(losses, {"x": np.ones(3)}, functions=range(2))
     with pytest.raises(ValueError, match=r"column 'b' of losses has shape \(1,\)"):
         Cases.of(losses | {"b": [1.0]}, {}, functions=range(2))
@@ -290,10 +290,10 @@ def test_what_is_no_selector_of_this_version_is_refused(tmp_path):
     said = json.loads(str(arrays["said"]))
     for wrong, message in (
         (said | {"format": 2}, "is a selector of format 2; this version reads format 1"),
-        (said | {"kind": "tree"}, "of the kind 'tree'; known are ratings, cautious forest"),
-        (said | {"algorithms": 3}, "is no whole selector: algorithms is 3"),
-        ({name: value for name, value in said.items() if name != "default"}, "it lacks 'default'"),
-        ([1], "is no selector .what it says is no table"),
+        (said | {"kind": "tree"}, "of kind 'tree'; it must be one of ratings, cautious forest"),
+        (said | {"algorithms": 3}, "is not a valid selector: algorithms is 3; train it again"),
+        ({name: value for name, value in said.items() if name != "default"}, "it lacks 'default'; train it again"),
+        ([1], "is not a selector .its description is not a table"),
     ):
         np.savez(path, **arrays | {"said": np.array(json.dumps(wrong))})
         with pytest.raises(ValueError, match=message):
@@ -302,7 +302,7 @@ def test_what_is_no_selector_of_this_version_is_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.ones(3))
     for name in ("no.npz", "a.npy"):
         with pytest.raises(
-            ValueError, match=r"is no selector \(File is not a zip file\); polarbear selector train makes one"
+            ValueError, match=r"is not a selector \(File is not a zip file\); create one with polarbear selector train"
         ):
             load(tmp_path / name)
 
@@ -313,15 +313,15 @@ def test_faults_are_named():
         train(cases, "tree")
     with pytest.raises(ValueError, match="confidence is 2"):
         train(cases, confidence=2)
-    with pytest.raises(ValueError, match="folds is 10; there are 4 of a function"):
+    with pytest.raises(ValueError, match="folds is 10; it must be at least 2 and at most 4, the number of functions"):
         cross_validate(cases)
-    for count, mend in ((2, "give cases of"), (3, "give 3, or cases of")):
+    for count, mend in ((2, "use cases of"), (3, "use 3 folds, or cases of")):
         few = cases.among(np.arange(12) < 3 * count)
         with pytest.raises(ValueError, match=f"folds is 2; one of them leaves a single function .*; {mend} more"):
             cross_validate(few, folds=2)
-    with pytest.raises(ValueError, match="algorithms on 1 functions"):
+    with pytest.raises(ValueError, match="algorithms and 1 function; a selector needs at least two of each"):
         train(cases.among(np.arange(12) < 3))
-    with pytest.raises(ValueError, match="no value of 'x'"):
+    with pytest.raises(ValueError, match="no value of feature 'x'"):
         train(cases, "single best").choose({})
     bad = np.array(cases.losses)
     bad[2, 1] = np.nan

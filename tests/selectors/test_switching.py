@@ -51,7 +51,7 @@ def test_benefits_are_those_of_equation_5_1():
     cells = np.array([[4.0, 1.0, 4.0], [1.0, 4.0, 0.0], [0.0, 0.0, 1.0], [2.0, 2.0, 1.0]])
     found = points(cells.reshape(4, 1, 1, 3)).benefits().reshape(4, 3)
     np.testing.assert_allclose(found, [[0, 0.75, 0], [0, -0.75, 1], [0, 0, -1], [0, 0, 0.5]])
-    with pytest.raises(ValueError, match="an optimum is not known"):
+    with pytest.raises(ValueError, match="an optimum is unknown"):
         points(cells.reshape(4, 1, 1, 3), precise=False).benefits()
     without_end = np.array([[np.inf, np.inf, 1.0], [1.0, np.inf, 1.0]])
     found = points(without_end.reshape(2, 1, 1, 3)).benefits().reshape(2, 3)
@@ -70,7 +70,7 @@ def test_noise_is_the_variance_among_repeats():
     found = points(values, ways=(STAY, "B"))
     assert found.noise()[:, 0, 1].mean() == pytest.approx(0.6**2 / 12, rel=0.03)
     assert (found.noise()[:, 0, 0] == 0).all()
-    with pytest.raises(ValueError, match="made once"):
+    with pytest.raises(ValueError, match="run once; the noise of benefits needs"):
         points(values[:, :1], ways=(STAY, "B")).noise()
 
 
@@ -113,22 +113,22 @@ def test_what_has_reached_the_target_is_alike():
 def test_bad_arguments_are_refused():
     made = branches()
     for wrong in ([], [0, 5], [5, 5], [[5]]):
-        with pytest.raises(ValueError, match="give increasing numbers"):
+        with pytest.raises(ValueError, match="they must be increasing numbers"):
             switch_points(made, wrong)
     with pytest.raises(ValueError, match="no features of A on bbob-f1"):
         switch_points(made, [100], {})
     with pytest.raises(ValueError, match="not a branch of a run"):
         switch_points([run(SimpleNamespace(key=RunKey("f", "A", 0)), [1])], [100])
     found, _ = simulated(1, functions=4)
-    with pytest.raises(ValueError, match="it is a probability"):
+    with pytest.raises(ValueError, match="it must be a probability"):
         train_policy(found, confidence=2)
     with pytest.raises(ValueError, match="no feature 'y'"):
         train_policy(found, features=["y"])
-    with pytest.raises(ValueError, match="the policy knows 50, 100"):
+    with pytest.raises(ValueError, match="it must be one of 50, 100"):
         train_policy(found).selector(70)
-    with pytest.raises(ValueError, match="the points know 50, 100"):
+    with pytest.raises(ValueError, match="it must be one of 50, 100"):
         evaluate_policy(found, 70)
-    with pytest.raises(ValueError, match="takes three"):
+    with pytest.raises(ValueError, match="needs at least three"):
         evaluate_policy(found.among(np.arange(16) < 8), 50)
     with pytest.raises(ValueError, match="folds is 5"):
         evaluate_policy(found, 50, folds=5)
@@ -167,7 +167,7 @@ def test_a_cautious_forest_of_benefits_switches_where_that_pays_and_else_stays()
     assert (high.algorithm, low.algorithm, low.default) == ("B", STAY, STAY)
     alone = cross_validate(cases, ["single best"], folds=2, default=STAY).scores["single best"]
     assert set(alone.chosen) == {STAY}
-    with pytest.raises(ValueError, match="default is 'D', which did not run"):
+    with pytest.raises(ValueError, match="default is 'D', which is not an algorithm of the cases"):
         train(cases, "single best", default="D")
 
 
@@ -218,5 +218,5 @@ def test_the_best_way_is_not_valued_by_the_luck_that_chose_it():
     assert judged.gains(np.array([2])) == pytest.approx([-0.1875])
     once = replace(judged, points=points(values[:, :1]))
     for name in ("attainable", "by_repeats"):
-        with pytest.raises(ValueError, match="branches were made once"):
+        with pytest.raises(ValueError, match="each branch was run once"):
             getattr(once, name)

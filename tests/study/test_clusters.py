@@ -124,7 +124,7 @@ def test_a_plan_and_a_race_run_on_the_cluster_that_the_command_line_names(tmp_pa
         gone = cluster.scheduler_address
     told = ran("resume", tmp_path / "plan.study", "--cluster", gone)  # which looks for it for ten seconds
     assert told.returncode == 2
-    assert f"there is no Dask scheduler at {gone}" in " ".join(told.stderr.replace("│", " ").split())
+    assert f"cannot connect to a Dask scheduler at {gone}" in " ".join(told.stderr.replace("│", " ").split())
 
 
 def told_in_one_line(told):
@@ -186,10 +186,10 @@ def test_workers_without_polarbear_are_refused_before_anything_is_run(tmp_path):
     [
         ("nonsense", "missing port number in address 'nonsense'; write it like tls://host:8786"),
         ("tcp://127.0.0.1", "missing port number"),
-        ("tcp://127.0.0.1:99999", "its port is 99999; ports are from 1 to 65535"),
+        ("tcp://127.0.0.1:99999", "its port is 99999; it must be from 1 to 65535"),
         ("http://127.0.0.1:8786", "unknown address scheme 'http'"),
         ("tcp://nowhere.invalid:8786", "["),
-        ("tls://127.0.0.1:8786", "it takes certificates; give them by --tls-ca-file"),
+        ("tls://127.0.0.1:8786", "it needs certificates; give them with --tls-ca-file"),
     ],
 )
 def test_an_address_that_is_none_is_named_and_no_client_is_left_behind(tmp_path, address, why):
@@ -198,5 +198,5 @@ def test_an_address_that_is_none_is_named_and_no_client_is_left_behind(tmp_path,
     told = ran("run", plan, "--cluster", address)
     assert told.returncode == 2
     said = " ".join(told.stderr.replace("│", " ").split())
-    assert f"no Dask scheduler at {address} that accepts us: {why}" in said
+    assert f"cannot connect to a Dask scheduler at {address}: {why}" in said
     assert "Exception ignored" not in said

@@ -278,7 +278,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "beats the default" in printed
     assert "mean-aocc" in printed
     assert "P(dominated)" in printed
-    assert "gap: on fresh instances less promised" in printed
+    assert "gap: value on fresh instances minus promised value" in printed
     assert "iteration 1:" in told
     told = json.loads(polarbear("modules", tmp_path / "space.study", "--pair", "active,elitist", "--json")[0])
     assert set(told["importance"]) == {"active", "elitist", "population_size", "active & elitist"}
@@ -291,12 +291,12 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     found = json.loads(polarbear("configure", file, "--json")[0])
     assert set(found["configurations"]) == set(found["pareto_set"])
     assert found["dominated"].keys() == found["means"].keys()
-    assert "go on with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]
+    assert "continue with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]
     assert "this is a configurator's file, not a race" in polarbear("race", file, code=2)[1]
     file.write_text(FILE.replace("budget = 60", "budget = -1"))
     assert "line 3: configure.budget" in polarbear("configure", file, code=2)[1]
     file.write_text(FILE.replace('"elitist"', '"elitism"'))
-    assert "line 9: ModularCMAES declares no options of 'elitism'" in polarbear("configure", file, code=2)[1]
+    assert "line 9: ModularCMAES declares no options for 'elitism'" in polarbear("configure", file, code=2)[1]
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def _loaded(name: str) -> Any:
     command = load_plugin("commands", name)
     if not callable(command):
         raise typer.BadParameter(
-            f"{name!r}, which the package {plugin_packages('commands', name)} offers, is {command!r}; a command is a "
+            f"{name!r}, which the package {plugin_packages('commands', name)} offers, is {command!r}; it must be a "
             "function or a typer.Typer"
         )
     box = typer.Typer(rich_markup_mode=None)

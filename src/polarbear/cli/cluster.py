@@ -64,9 +64,7 @@ class Workers:
             _check_address(self.cluster, security)
             client = Client(self.cluster, timeout=10, security=security, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise typer.BadParameter(
-                f"there is no Dask scheduler at {self.cluster} that accepts us: {error}"
-            ) from error
+            raise typer.BadParameter(f"cannot connect to a Dask scheduler at {self.cluster}: {error}") from error
         with client:
             _check_workers(client)
             yield DaskExecutor(client)
@@ -88,13 +86,13 @@ def _check_address(address: str, security: Any) -> None:
     except ValueError as error:
         raise ValueError(f"{error}; write it like tls://host:8786 or tcp://host:8786") from error
     if not 0 < port < 1 << 16:
-        raise ValueError(f"its port is {port}; ports are from 1 to 65535")
+        raise ValueError(f"its port is {port}; it must be from 1 to 65535")
     socket.getaddrinfo(host or None, port)
     settings: Any = config
     if address.startswith("tls://") and (security or not settings.get("distributed.client.security-loader", None)):
         certified: Any = security or Security()  # from Dask's own configuration
         if certified.get_connection_args("client")["ssl_context"] is None:
-            raise ValueError("it takes certificates; give them by --tls-ca-file, --tls-cert and --tls-key")
+            raise ValueError("it needs certificates; give them with --tls-ca-file, --tls-cert and --tls-key")
 
 
 def _check_workers(client: Any) -> None:
@@ -116,5 +114,5 @@ def _check_workers(client: Any) -> None:
         address, why = next(iter(unfit.items()))
         raise WorkersUnavailable(
             f"polarbear cannot be imported on {len(unfit)} of the cluster's workers, such as {address} ({why}). Nothing"
-            " was run. Install polarbear-race[dask] for them, in the same version as here"
+            " was run. Install polarbear-race[dask] on them, in the same version as here"
         )

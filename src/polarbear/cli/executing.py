@@ -103,15 +103,15 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
     result, live = run_race(race, instances, path, again, workers, **settings)
     print_result(result, path, as_json=as_json, stopped=live.reason)
     if live.reason and not as_json:
-        echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
+        echo(f"\nStopped: {live.reason}.\nContinue with: {again}")
     tell_remarks(live, path)
 
 
 def tell_remarks(live: LiveProgress, path: Path) -> None:
     """Print where messages of runs can be read, if there are any."""
     if live.remarked:
-        carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
-        echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
+        messages = "1 run has a message" if live.remarked == 1 else f"{live.remarked:,} runs have messages"
+        echo(f"{messages}: polarbear show {shlex.quote(str(path))}", err=True)
 
 
 def run_race(
@@ -177,7 +177,7 @@ def execute_plan(
             echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
         echo(f"study: {path}")
         if summary.stopped:
-            echo(f"\nStopped: {summary.stopped}.\nGo on with: {again}")
+            echo(f"\nStopped: {summary.stopped}.\nContinue with: {again}")
     if summary.there and summary.failed == summary.there:
         raise typer.Exit(EVERY_RUN_FAILED)
 

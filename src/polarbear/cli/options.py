@@ -79,7 +79,7 @@ def to_data(text: str) -> Path:
     """The path of recorded runs, as in `to_study`; web addresses are rejected."""
     if text.lower().startswith(("http://", "https://", "ftp://")):
         raise typer.BadParameter(
-            f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
+            f"{text} is a web address, and polarbear downloads nothing; fetch it first, such as with curl -LO {text}"
         )
     return to_study(text)
 

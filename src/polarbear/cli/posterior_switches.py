@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from polarbear.inference import Handover, Takeover
 
 EXPLAINED = (
-    "Best handover: who should run until when, so that the best of all runs at as many budgets as possible; orders of "
-    "magnitude count alike. Share of budgets: at which it does, beside that of the best alone. P(gain): that it is the "
-    "larger. Takeovers: the first budget from which on the second is better with enough probability. No optimum is "
-    "needed, and what a handover costs is not counted."
+    "Best handover: the two algorithms, and the time to switch, with which the best of all algorithms runs at the "
+    "largest share of budgets; orders of magnitude count equally. Share alone: that of the best single algorithm. "
+    "P(gain): probability that the handover's share is larger. Takeover: the first budget from which on the second "
+    "algorithm is better with enough probability. No optimum is needed, and the cost of a handover is not counted."
 )
 
 
@@ -46,7 +46,7 @@ def posterior_switches(
         crossing = [each for each in takeovers(posterior, alpha) if each.crossing >= alpha]
         found[group.name] = best_handover(posterior), crossing
     if not found:
-        raise ValueError(f"there is nothing to compare on these runs: {next(iter(left_out.values()))}")
+        raise ValueError(f"no comparison is possible on these runs: {next(iter(left_out.values()))}")
     for name, why in left_out.items():
         echo(f"left out: {name}: {why}", err=True)
     return found
@@ -57,7 +57,7 @@ def print_posterior_switches(found: Mapping[str, tuple[Handover, Sequence[Takeov
     from polarbear.cli.console import print_columns
 
     print_columns(
-        ["problem", "best alone", "best handover", "at", "share of budgets", "beside", "P(gain)"],
+        ["problem", "best alone", "best handover", "at", "share of budgets", "share alone", "P(gain)"],
         [
             [
                 name,
@@ -80,7 +80,7 @@ def print_posterior_switches(found: Mapping[str, tuple[Handover, Sequence[Takeov
     if rows:
         print_columns(["problem", "takeover", "from", "P(better from then on)", "P(crossing)"], rows, words=(1,))
     else:
-        echo("No algorithm surely takes over from another one.")
+        echo("No algorithm takes over from another one with enough probability.")
     echo(EXPLAINED)
 
 

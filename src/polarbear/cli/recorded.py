@@ -73,8 +73,8 @@ def read_runs(paths: Iterable[Path], *, samples: bool = False) -> list[Run]:
         for run in reading.runs:
             if runs.setdefault(run.key, run).trajectory != run.trajectory:
                 raise ValueError(
-                    f"{path} and a path before it hold different runs of {run.key}; import both into one study, and "
-                    "--rename the algorithm of one"
+                    f"{path} and an earlier path contain different runs of {run.key}; import both into one study, and "
+                    "--rename the algorithm in one of them"
                 )
     return list(runs.values())
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 WHAT_BEST_IS = (
-    "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
+    "Best: most probably the best if every order of magnitude of budgets counts equally; others may be better at some."
 )
 _NAMED = 3
 """Maximum number of groups without a race that are named for each reason."""
@@ -81,7 +81,7 @@ class Recorded:
         }
         if named := [name for name, value in given.items() if value is not None]:
             raise typer.BadParameter(
-                f"{', '.join(named)}: about races on recorded runs, which need --from; otherwise the study file tells"
+                f"{', '.join(named)}: only for races on recorded runs, with --from; else set it in the study file"
             )
 
     def settings(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def race_recorded(
 
     with bad_input(), Console(stderr=True).status("reading") as status:
         if study_file and recorded.budget is not None:
-            raise ValueError("--budget and a study file both tell the timepoints; give one of them")
+            raise ValueError("--budget and a study file both set the timepoints; give only one of them")
         told = read_recorded_spec(study_file) if study_file else None
         subject = choice.subject(recorded.archives or ())
         spec = spec_of(recorded.archives or ())
@@ -125,7 +125,7 @@ def race_recorded(
                 left_out[group] = str(error)
         if not raced:
             hint = "; pool them: --pool all" if len(groups) > 1 else ""
-            raise ValueError(f"there is no race on these runs: {next(iter(left_out.values()))}{hint}")
+            raise ValueError(f"no race is possible on these runs: {next(iter(left_out.values()))}{hint}")
     if len(groups) == 1:
         _print_one(raced[groups[0]], into, as_json=as_json)
     elif as_json:
@@ -239,7 +239,8 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
         (group.name, each.result, f"{len(each.result.values):,} of {each.blocks:,}") for group, each in raced.items()
     )
     echo(
-        "\nWho wins where: in how many races an algorithm is the best, and in the Pareto set, of those it took part in"
+        "\nWho wins where: in how many races an algorithm is the best and in how many it is in the Pareto set, of all "
+        "races in which it took part"
     )
     wins, dimensions = _who_wins_where(raced), sorted({group.dimension for group in raced})
     print_columns(
@@ -256,9 +257,9 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
     saved = 1 - spent / recorded if recorded else 0.0
     echo(f"\n{plural(raced, 'race')}, {spent:,.0f} of {recorded:,.0f} recorded {axis} spent ({saved:.0%} saved)")
     if into:
-        echo(f"studies: {into}/*.study; for one of them: polarbear show, select, check, report")
+        echo(f"studies: {into}/*.study; inspect one with polarbear show, select, check or report")
     else:
-        echo("To look at single races: --into FOLDER, or --function and --dimension; for one over all: --pool all")
+        echo("To inspect single races: --into FOLDER, or --function and --dimension; for one race over all: --pool all")
 
 
 def print_answers(races: Iterable[tuple[str, RaceResult, str]]) -> None:
@@ -266,7 +267,7 @@ def print_answers(races: Iterable[tuple[str, RaceResult, str]]) -> None:
     from polarbear.cli.console import print_columns
 
     print_columns(
-        ["problem", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
+        ["problem", "best", "P(best)", "anytime Pareto set", "undecided pairs", "instances"],
         [
             [
                 name,

@@ -58,7 +58,9 @@ def race_apart(
     from polarbear.study.instance_groups import file_name
 
     if limits.withdraw:
-        raise typer.BadParameter("--withdraw names an algorithm of one race; withdraw it there: polarbear resume")
+        raise typer.BadParameter(
+            "--withdraw is for a single race; use it with polarbear resume and the study of that race"
+        )
     choices = [each.value for each in dict.fromkeys(by)]
     table = ["--groups", str(groups)] if groups else []
     divided = [word for each in choices for word in ("--apart", each)] + table
@@ -108,9 +110,9 @@ def _as_dict(name: str, result: RaceResult, path: Path, stopped: str) -> dict[st
 def _print(found: dict[str, RaceResult], stopped: dict[str, str], folder: Path, again: str) -> None:
     print_answers((name, result, f"{len(result.values):,}") for name, result in found.items())
     echo(WHAT_BEST_IS)
-    echo(f"studies: {folder}/*.study; for one of them: polarbear show, select, check, report")
+    echo(f"studies: {folder}/*.study; inspect one with polarbear show, select, check or report")
     for reason in dict.fromkeys(filter(None, stopped.values())):
         names = [name for name, why in stopped.items() if why == reason]
         echo(f"\nStopped: {', '.join(names)}: {reason}.")
     if any(stopped.values()):
-        echo(f"Go on with: {again}")
+        echo(f"Continue with: {again}")

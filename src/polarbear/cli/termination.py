@@ -69,5 +69,5 @@ def interruptible(kept: str, again: str) -> Generator[None]:
         yield
     except KeyboardInterrupt as error:
         what = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
-        echo(f"\n{what}; {kept} is kept. Go on with: {again}", err=True)
+        echo(f"\n{what}; {kept} is kept. Continue with: {again}", err=True)
         raise typer.Exit(INTERRUPTED) from None

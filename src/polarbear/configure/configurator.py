@@ -135,12 +135,13 @@ class Configurator:
         if self.settings.unit == "seconds" and not self._searching_near:
             raise FieldError(
                 ("unit",),
-                f"{self.settings.strategy} plans all its runs beforehand; give its budget in runs or evaluations",
+                f"unit is 'seconds'; strategy {self.settings.strategy!r} plans all its runs in advance, so its budget "
+                "must be in runs or evaluations",
             )
         if self.settings.strategy == "smac":
             Extra("smac", "smac").check("strategy 'smac'")
             if self.settings.criterion == "ert":
-                raise FieldError(("criterion",), "SMAC minimizes a mean, which ert is not; take mean-aocc or final")
+                raise FieldError(("criterion",), "criterion is 'ert'; SMAC needs a mean: use mean-aocc or final")
         self.times: FloatArray = RaceSettings().timepoints(times)
         self._criterion = Criterion(self.settings.criterion, self.settings.target)
         self.include = tuple(map(dict, include))
@@ -151,9 +152,9 @@ class Configurator:
             raise FieldError(
                 ("budget",),
                 f"a budget of {self.settings.budget:,.10g} {self.settings.unit} is too small: the strategy "
-                f"{self.settings.strategy!r} takes at least {least:,.10g} with "
+                f"{self.settings.strategy!r} needs at least {least:,.10g} with "
                 f"{plural(self.configurations, 'configuration')} to start with and "
-                f"{plural(len(space.names), 'parameter')}; give as many, or a lower first than {self.settings.first}",
+                f"{plural(len(space.names), 'parameter')}; increase budget, or set first below {self.settings.first}",
             )
 
     def begin_with(self, default: Configuration | None) -> None:
@@ -216,7 +217,9 @@ class Configurator:
         for run in runs:
             identity = (run.key.algorithm, run.key.seed)
             if identity not in self._waiting:
-                raise ValueError(f"the run of {run.key} was not asked for; tell runs that ask() names")
+                raise ValueError(
+                    f"the run of {run.key} was not requested; tell() takes only the runs that ask() returned"
+                )
             if self.settings.strategy != "race":
                 self._criterion.terms(run, self.times[-1])
             self._runs[identity] = run
@@ -306,7 +309,7 @@ class Configurator:
             if (name := self._enter(self.space.sample(self._rng)[0])) not in self._elites:
                 return name
         raise ValueError(
-            f"the space of {self.space.make.__name__} has a single configuration, so that there is nothing to search; "
+            f"the space of {self.space.make.__name__} has only one configuration, so there is nothing to search; "
             "add options or ranges"
         )
 

@@ -53,8 +53,8 @@ class Criterion:
         """
         if run.optimum is None and self.name != "final":
             raise UnknownOptimum(
-                f"criterion {self.name!r} needs the optimum, which is unknown on {run.key.instance}; take criterion "
-                "'final', or the strategy 'race', which compares ranks"
+                f"criterion {self.name!r} needs the optimum, which is unknown on {run.key.instance}; use criterion "
+                "'final', or strategy 'race', which compares ranks"
             )
         evaluations = run.trajectory.evaluations.astype(float)
         precisions = run.trajectory.values - (run.optimum or 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from polarbear.configure.spaces import Space
 from polarbear.descriptions import did_you_mean
 from polarbear.inference.model.regression import Band, regress
+from polarbear.quantities import plural
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 
@@ -139,9 +140,9 @@ def fit_effects(
         ValueError: If a configuration is missing, there are fewer than two instances, or a pair is not one of modules.
     """
     if missing := [name for name in rankings.algorithms if name not in configurations]:
-        raise ValueError(f"rankings have the configuration {missing[0]!r}, which configurations lacks")
+        raise ValueError(f"rankings contain configuration {missing[0]!r}, which is missing from configurations")
     if len(rankings.ranks) < 2:
-        raise ValueError(f"there are rankings on {len(rankings.ranks)} instance; effects need at least 2")
+        raise ValueError(f"there are rankings on {plural(len(rankings.ranks), 'instance')}; effects need at least 2")
     groups = _groups(space, pairs)
     kinds = np.repeat(np.arange(len(groups)), [each.columns.stop - each.columns.start for each in groups])
     x = _design(space, groups, [configurations[name] for name in rankings.algorithms])
@@ -164,7 +165,7 @@ def _groups(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[Group, ...]
     for pair in pairs:
         if absent := [name for name in pair if not options.get(name)]:
             modules = ", ".join(name for name in space.names if options[name])
-            raise ValueError(f"{absent[0]!r} is no module of the space; pairs are of {modules}")
+            raise ValueError(f"{absent[0]!r} is not a module of the space; its modules are {modules}")
         owned.append((tuple(pair), tuple(itertools.product(*(options[name] for name in pair)))))
     ends = itertools.accumulate(len(each) or 2 for _, each in owned)
     return tuple(

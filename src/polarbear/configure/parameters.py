@@ -21,7 +21,7 @@ def declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
         return options
     raise FieldError(
         ("modules", name),
-        f"{make.__name__} declares no options of {name!r}; give them: modules={{{name!r}: [...]}}, or a range",
+        f"{make.__name__} declares no options for {name!r}; list them, modules={{{name!r}: [...]}}, or give a range",
     )
 
 
@@ -50,7 +50,8 @@ def categorical(make: type[Any], name: str, options: Any, default: Any) -> Any:
 
     if isinstance(options, str) or not isinstance(options, Sequence) or not options:
         raise FieldError(
-            ("modules", name), f"{name} is {shortened(cast('object', options))}; give a list of at least one option"
+            ("modules", name),
+            f"{name} is {shortened(cast('object', options))}; it must be a list with at least 1 option",
         )
     listed = list(cast("Sequence[Any]", options))
     known = _options_of(make, name)
@@ -75,20 +76,23 @@ def number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
     if isinstance(limits, Mapping):
         table = cast("Mapping[str, Any]", limits)
         if not {"from", "to"} <= table.keys() <= {"from", "to", "log"}:
-            raise FieldError(("ranges", name), f"{name} is {shortened(dict(table))}; give from, to and, if wanted, log")
+            raise FieldError(
+                ("ranges", name), f"{name} is {shortened(dict(table))}; it must have from, to and optionally log"
+            )
         limits, log = (table["from"], table["to"]), bool(table.get("log", False))
     if isinstance(limits, str) or not isinstance(limits, Sequence) or len(cast("Sequence[Any]", limits)) != 2:
         raise FieldError(
-            ("ranges", name), f"{name} is {shortened(cast('object', limits))}; give the least and the greatest value"
+            ("ranges", name),
+            f"{name} is {shortened(cast('object', limits))}; it must be a pair, the lowest and the highest value",
         )
     least, greatest = (real_number(limit, name) for limit in cast("Sequence[Any]", limits))
     if not least < greatest or (log and least <= 0):
-        reason = "a logarithmic range is above 0" if log and least <= 0 else "the first must be below the second"
+        reason = "a logarithmic range must be above 0" if log and least <= 0 else "the first must be below the second"
         raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); {reason}")
     whole = int in (typing.get_args(hint := typing.get_type_hints(make).get(name)) or (hint,))
     low, high = (int(least), int(greatest)) if whole else (least, greatest)
     if (low, high) != (least, greatest):
-        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); it takes whole numbers")
+        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); its limits must be whole numbers")
     usual = isinstance(default, (int, float)) and least <= default <= greatest
     kind = ConfigSpace.UniformIntegerHyperparameter if whole else ConfigSpace.UniformFloatHyperparameter
     return kind(name, low, high, default_value=default if usual else None, log=log)

@@ -89,7 +89,9 @@ def _child(
         child = {name: values[name] for name in deactivate(values, space.space)}
         if not (fault := space.fault(child)):
             return child
-    raise ValueError(f"none of {ATTEMPTS} configurations near {dict(parents[0])} is valid, the last because {fault}")
+    raise ValueError(
+        f"none of {ATTEMPTS} configurations near {dict(parents[0])} is valid; the last one failed: {fault}"
+    )
 
 
 def _varied(parameter: Any, value: Any, rng: np.random.Generator, spread: float) -> Any:

@@ -145,7 +145,7 @@ def race_samples(
         if alive.size <= leave:
             break
     if not sampled:
-        raise ValueError(f"the first step samples more than {most} losses; give fewer, or more to `most`")
+        raise ValueError(f"the first step samples more than {most} losses; make it smaller, or increase `most`")
     return int(alive[seen.mean(axis=0).argmin()]), sampled
 
 
@@ -153,7 +153,7 @@ def _checked(losses: ArrayLike) -> FloatArray:
     values = np.asarray(losses, dtype=np.float64)
     if values.ndim != 2 or min(values.shape) < 2 or not np.isfinite(values).all():
         raise ValueError(
-            f"losses have the shape {values.shape}; give finite ones of at least 2 configurations, at least 2 of each"
+            f"losses have shape {values.shape}; they must be finite, at least 2 for each of at least 2 configurations"
         )
     return values
 
@@ -162,7 +162,7 @@ def _means(values: FloatArray) -> FloatArray:
     """(n,) mean of each configuration's losses (n, R), which must be positive since results are relative to it."""
     means = values.mean(axis=1)
     if not (means > 0).all():
-        raise ValueError(f"a configuration has the mean loss {means.min():g}; shares of means need them above 0")
+        raise ValueError(f"a configuration has mean loss {means.min():g}; it must be above 0, as errors are relative")
     return means
 
 

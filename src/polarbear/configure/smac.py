@@ -105,7 +105,7 @@ class SmacContest:
                 draw = int(self._trial.instance)
                 return [Request(RunKey(f"instance-{draw}", name, self._seed_of(draw)), draw, self._until)]
             self._say(math.inf)
-        raise ValueError(f"none of {ATTEMPTS} configurations that SMAC asked for is valid, the last because {fault}")
+        raise ValueError(f"none of {ATTEMPTS} configurations proposed by SMAC is valid; the last one failed: {fault}")
 
     def tell(self, runs: Iterable[Run]) -> object:
         """As in `Contest`."""
@@ -137,4 +137,4 @@ def _key(configuration: Configuration) -> str:
 
 def _never_called(config: Any, instance: str, seed: int) -> float:
     """The function that SMAC would call if it executed runs itself."""
-    raise NotImplementedError("SMAC asks for runs and is told of them; it makes none itself")
+    raise NotImplementedError("SMAC is used by ask and tell; it runs nothing itself")

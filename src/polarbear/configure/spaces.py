@@ -90,7 +90,7 @@ class Space:
     def _default(self) -> Configuration:
         if self.make is object:
             raise ValueError(
-                "a space that is read from a study does not know its optimizer's defaults; the study tells its default"
+                "a space read from a study does not know its optimizer's defaults; take the default from the study"
             )
         own = parameters(self.make) | dict(self.fixed)
         return {name: value for name, value in self._centre().items() if self._holds(name, own[name])}
@@ -127,7 +127,9 @@ class Space:
         while more := {child.name for each in left for child in self.space.children_of[each]} - left:
             left |= more
         if left == set(self.space):
-            raise ValueError(f"the space has nothing but {name}, so that there is nothing to search without it")
+            raise ValueError(
+                f"the space has only {name!r} and what depends on it; there is nothing to search without it"
+            )
         described = self.space.to_serialized_dict()
         described["hyperparameters"] = [each for each in described["hyperparameters"] if each["name"] not in left]
         described["conditions"] = [each for each in described["conditions"] if _child_of(each) not in left]
@@ -154,7 +156,9 @@ class Space:
             ValueError: If the configuration is invalid, with the message of `fault`.
         """
         if fault := self.fault(configuration):
-            raise ValueError(f"{shortened(dict(configuration))} is no configuration of {self.make.__name__}: {fault}")
+            raise ValueError(
+                f"{shortened(dict(configuration))} is not a valid configuration of {self.make.__name__}: {fault}"
+            )
         return self.make(**(dict(self.fixed) | dict(configuration)))
 
     def sample(self, rng: np.random.Generator, size: int = 1) -> list[Configuration]:
@@ -211,8 +215,8 @@ class Space:
             if not (fault := self.fault(drawn)):
                 return drawn
         raise ValueError(
-            f"the space of {self.make.__name__} is contradictory: none of {ATTEMPTS} configurations is valid, the "
-            f"last because {fault}"
+            f"the space of {self.make.__name__} is contradictory: none of {ATTEMPTS} sampled configurations is valid; "
+            f"the last one failed: {fault}"
         )
 
 
@@ -256,7 +260,7 @@ def _space(
 
     make, preset = _class_of(optimizer)
     if isinstance(modules, str):
-        raise FieldError(("modules",), f"modules are {modules!r}; give a list of names, such as [{modules!r}]")
+        raise FieldError(("modules",), f"modules is {modules!r}; it must be a list of names, such as [{modules!r}]")
     given: Mapping[str, Any] = (
         cast("Mapping[str, Any]", modules)
         if isinstance(modules, Mapping)
@@ -265,7 +269,7 @@ def _space(
     if not given and not ranges:
         raise ValueError(f"the space of {make.__name__} is empty; name modules, or give ranges such as c1=(0, 1)")
     if twice := given.keys() & ranges.keys() | (given.keys() | ranges.keys()) & fixed.keys():
-        raise FieldError((min(twice),), f"{min(twice)} is given twice; it is a module, a range, or fixed")
+        raise FieldError((min(twice),), f"{min(twice)} is given twice; it must be either a module, a range or fixed")
     defaults = parameters(make, preset)
     for name in (*given, *ranges, *fixed):
         if name not in defaults:
@@ -289,7 +293,7 @@ def _check_order(when: Mapping[str, Mapping[str, Any]]) -> None:
         graphlib.TopologicalSorter(when).prepare()
     except graphlib.CycleError as error:
         circle = " needs ".join(error.args[1])
-        raise FieldError(("when",), f"conditions go in a circle: {circle}; leave one of them out") from error
+        raise FieldError(("when",), f"conditions are circular: {circle}; leave one of them out") from error
 
 
 def from_description(description: Mapping[str, Any]) -> Space:
@@ -302,11 +306,11 @@ def from_description(description: Mapping[str, Any]) -> Space:
     if unknown := set(description) - set(valid):
         raise FieldError((min(unknown),), f"a space has no key {min(unknown)!r};{did_you_mean(min(unknown), valid)}")
     if "optimizer" not in description:
-        raise FieldError((), "the space does not say of which optimizer; write optimizer = 'modular-cmaes', say")
+        raise FieldError((), "the space names no optimizer; add one, such as optimizer = 'modular-cmaes'")
     tables = {key: description.get(key, {}) for key in ("when", "fixed", "ranges")}
     for key, table in tables.items():
         if not isinstance(table, Mapping):
-            raise FieldError((key,), f"{key} is {shortened(table)}; it is a table, [{key}]")
+            raise FieldError((key,), f"{key} is {shortened(table)}; it must be a table, [{key}]")
     return _space(description["optimizer"], description.get("modules", ()), **tables)
 
 

@@ -30,13 +30,13 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if (self.code is None) == (self.configuration is None):
-            raise ValueError("a candidate has either code or a configuration; give one of them")
+            raise ValueError("a candidate is either code or a configuration; give exactly one of them")
         if self.code is not None and not isinstance(self.code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"code is a {type(self.code).__name__}; give the text of a Python module")
+            raise TypeError(f"code is of type {type(self.code).__name__}; it must be the text of a Python module")
         try:
             json.dumps(self.as_dict())
         except (TypeError, ValueError) as error:
-            raise ValueError(f"the candidate cannot be kept as JSON: {error}") from error
+            raise ValueError(f"the candidate cannot be stored as JSON: {error}") from error
 
     @property
     def name(self) -> str:

@@ -37,22 +37,22 @@ def checked(tree: Any, names: Sequence[str], depth: int = 0) -> Tree:
             number is not finite, or the nesting is too deep.
     """
     if depth > _DEEPEST:
-        raise ValueError(f"the tree is nested more than {_DEEPEST} deep")
+        raise ValueError(f"the tree is nested more than {_DEEPEST} levels deep")
     if isinstance(tree, str):
         if tree not in names:
-            raise ValueError(f"the tree names {tree!r};{did_you_mean(tree, names)}")
+            raise ValueError(f"the tree has an unknown name {tree!r};{did_you_mean(tree, names)}")
         return tree
     if isinstance(tree, (int, float)) and not isinstance(tree, bool):
         if not math.isfinite(tree):
-            raise ValueError(f"the tree has the number {tree!r}; numbers are finite")
+            raise ValueError(f"the tree has the number {tree!r}; numbers must be finite")
         return float(tree)
     if not isinstance(tree, (list, tuple)) or not tree or not isinstance(cast("list[Any]", tree)[0], str):
         raise ValueError(
-            f"{shortened(cast('object', tree))} is no tree; write a number, a name, or [operation, tree, ...]"
+            f"{shortened(cast('object', tree))} is not a tree; it must be a number, a name, or [operation, tree, ...]"
         )
     operation, *operands = cast("list[Any]", tree)
     if operation not in OPERATIONS:
-        raise ValueError(f"the tree has the operation {operation!r};{did_you_mean(operation, OPERATIONS)}")
+        raise ValueError(f"the tree has an unknown operation {operation!r};{did_you_mean(operation, OPERATIONS)}")
     if len(operands) != arity(operation):
         raise ValueError(f"{operation} has {len(operands)} operands in the tree; it takes {arity(operation)}")
     return [operation, *(checked(each, names, depth + 1) for each in operands)]

@@ -103,7 +103,7 @@ class History:
         for each in self.verdicts:
             made_of = each.candidate.code or f"configuration {dict(each.candidate.configuration or {})}"
             lines.append(f"\n{each}\n{made_of}")
-        lines.append(f"\nThe Pareto set over time: {', '.join(self.pareto_set) or 'nobody yet'}.")
+        lines.append(f"\nThe Pareto set over time: {', '.join(self.pareto_set) or 'none yet'}.")
         return "\n".join(lines)
 
 

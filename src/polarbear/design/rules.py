@@ -67,7 +67,7 @@ def _trees(value: Any, name: str) -> tuple[Tree, ...]:
     try:
         return tuple(checked(tree, NAMES) for tree in value)
     except TypeError as error:
-        raise ValueError(f"{name} is {value!r}; give a list of trees") from error
+        raise ValueError(f"{name} is {value!r}; it must be a list of trees") from error
 
 
 @settings
@@ -96,11 +96,13 @@ class RuleMutation:
         if self.offspring < self.mu:
             raise FieldError(("offspring",), f"offspring is {self.offspring}; it must be at least mu, {self.mu}")
         if len(self.start) > self.size:
-            message = f"start has {len(self.start)} trees, and size is {self.size}; a generation needs room for all"
+            message = (
+                f"start has {len(self.start)} trees; it must have at most size, {self.size}, to fit in a generation"
+            )
             raise FieldError(("start",), message)
         for number, tree in enumerate(self.start):
             if (nodes := len(list(paths(tree)))) > self.most_nodes:
-                message = f"start[{number}] has {nodes} nodes, and most_nodes is {self.most_nodes}; give a smaller tree"
+                message = f"start[{number}] has {nodes} nodes; it must have at most most_nodes, {self.most_nodes}"
                 raise FieldError(("start",), message)
 
     def __call__(self, history: History) -> list[Candidate]:

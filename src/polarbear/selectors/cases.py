@@ -48,25 +48,26 @@ class Cases:
     def __post_init__(self) -> None:
         if np.ndim(self.losses) != 2 or np.ndim(self.values) != 2 or not len(self.losses):
             raise ValueError(
-                f"losses have shape {np.shape(self.losses)}, values {np.shape(self.values)}; give (P, n) and (P, m)"
+                f"losses have shape {np.shape(self.losses)} and values have shape {np.shape(self.values)}; "
+                "they must be (P, n) and (P, m), with P at least 1"
             )
         checked_names(self.algorithms, self.losses.shape[1])
         checked_names(self.features, self.values.shape[1])
         sizes = {"values": len(self.values), "functions": len(self.functions), "instances": len(self.instances)}
         for name, size in sizes.items():
             if size != len(self.losses):
-                raise ValueError(f"there are {size} {name} for {len(self.losses)} cases")
+                raise ValueError(f"{name} has {size} entries for {len(self.losses)} cases; it must have one for each")
         if not np.isfinite(self.losses).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(self.losses))[0])
             raise ValueError(
                 f"the loss of {self.algorithms[column]!r} on {self.instances[row]} is {self.losses[row, column]}; "
-                "leave the case out, or give what an algorithm that fails loses"
+                "leave the case out, or give a finite loss for a failed algorithm"
             )
         if np.isinf(self.values).any():
             row, column = (int(i) for i in np.argwhere(np.isinf(self.values))[0])
             raise ValueError(
                 f"feature {self.features[column]!r} of {self.instances[row]} is {self.values[row, column]}; "
-                "give NaN where it is not known"
+                "it must be finite, or NaN where unknown"
             )
 
     @classmethod
@@ -124,9 +125,11 @@ class Cases:
         for instance in instances:
             for algorithm in algorithms:
                 if (instance, algorithm) not in areas:
-                    raise ValueError(f"{algorithm!r} has no run on {instance}; a selector needs all algorithms there")
+                    raise ValueError(
+                        f"{algorithm!r} has no run on {instance}; a selector needs runs of all algorithms on it"
+                    )
         if not instances:
-            raise ValueError("no run is on an instance whose features are known")
+            raise ValueError("none of the runs is on an instance whose features are known")
         names = where[instances[0]][2]
         kept = np.array([changed_by(name) is None for name in names])
         return cls(
@@ -154,22 +157,22 @@ class Cases:
         try:
             table = pl.read_csv(path, infer_schema=False)
         except pl.exceptions.PolarsError as error:
-            raise ValueError(f"{path} is no table: {error}") from error
+            raise ValueError(f"{path} is not a table: {error}") from error
         header = pl.read_csv(path, infer_schema=False, has_header=False, n_rows=1).row(0)
         if twice := [name for name in header if header.count(name) > 1]:
             raise ValueError(
-                f"{path} has {header.count(twice[0])} columns {twice[0] or ''!r}; give each a name of its own"
+                f"{path} has {header.count(twice[0])} columns named {twice[0] or ''!r}; names must be unique"
             )
         losses = [name for name in table.columns if name.startswith(_LOSS)]
         features = [name for name in table.columns if name not in {*losses, "function", "instance"}]
         if "function" not in table.columns or not losses:
-            raise ValueError(f"{path} needs a column function, and columns loss:NAME of the algorithms")
+            raise ValueError(f"{path} needs a column function, and a column loss:NAME for each algorithm")
 
         def numbers(name: str) -> FloatArray:
             column = table[name].cast(pl.Float64, strict=False)
             if (wrong := column.is_null() & table[name].is_not_null()).any():
                 row = int(wrong.arg_true()[0])
-                raise ValueError(f"{path}, row {row + 2}: {name} is {table[name][row]!r}, which is no number")
+                raise ValueError(f"{path}, row {row + 2}: {name} is {table[name][row]!r}; it must be a number")
             return column.fill_null(float("nan")).to_numpy()
 
         for name in {"function", "instance"}.intersection(table.columns):
@@ -240,6 +243,6 @@ def _columns(what: str, columns: Mapping[str, ArrayLike], cases: int) -> FloatAr
     for name, array in arrays.items():
         if array.shape != (cases,):
             raise ValueError(
-                f"column {name!r} of {what} has shape {array.shape}; there are {cases} functions, one for each case"
+                f"column {name!r} of {what} has shape {array.shape}; it must be {(cases,)} for {cases} functions"
             )
     return np.stack(list(arrays.values()), axis=1) if arrays else np.empty((cases, 0))

@@ -73,9 +73,11 @@ def reliability(chances: ArrayLike, happened: ArrayLike, bins: int = 10) -> Reli
     """
     said, came = np.asarray(chances, dtype=np.float64), np.asarray(happened, dtype=np.float64)
     if said.shape != came.shape or not said.size:
-        raise ValueError(f"chances have shape {said.shape}, what happened {came.shape}; give the same for both")
+        raise ValueError(
+            f"chances have shape {said.shape} and happened has shape {came.shape}; they must be equal and not empty"
+        )
     if not ((said >= 0) & (said <= 1)).all():
-        raise ValueError(f"a chance is {said[~((said >= 0) & (said <= 1))][0]}; give probabilities")
+        raise ValueError(f"chances contain {said[~((said >= 0) & (said <= 1))][0]}; they must be from 0 to 1")
     whole_number(bins, "bins", 1)
     numbers = np.minimum((said.ravel() * bins).astype(np.intp), bins - 1)
     count = np.bincount(numbers, minlength=bins)
@@ -226,7 +228,9 @@ def cross_validate(
     }
     units = np.unique(np.array(labels[split]), return_inverse=True)[1].reshape(-1)
     if not 2 <= folds <= units.max() + 1:
-        raise ValueError(f"folds is {folds}; there are {units.max() + 1} of a {split} to be shared out")
+        raise ValueError(
+            f"folds is {folds}; it must be at least 2 and at most {units.max() + 1}, the number of {split}s"
+        )
     fold = np.random.default_rng(seed).permutation(units.max() + 1)[units] % folds
     enough_left(fold, units, cases.groups)
     shown: dict[Kind, Cases] = {
@@ -258,10 +262,10 @@ def enough_left(fold: NDArray[np.intp], units: NDArray[np.intp], groups: NDArray
     """
     folds, most = int(fold.max()) + 1, int(units.max()) + 1
     if min(np.unique(groups[fold != number]).size for number in range(folds)) < 2:
-        more = f"{most}, or " if folds < most else ""
+        more = f"{most} folds, or " if folds < most else ""
         raise ValueError(
-            f"folds is {folds}; one of them leaves a single function to train on, and training takes two; "
-            f"give {more}cases of more functions"
+            f"folds is {folds}; one of them leaves a single function for training, which needs at least two; "
+            f"use {more}cases of more functions"
         )
 
 
@@ -282,7 +286,7 @@ def transfer(
     """
     for what in ("algorithms", "features"):
         if getattr(training, what) != getattr(test, what):
-            raise ValueError(f"{what} differ: {getattr(training, what)} and {getattr(test, what)}")
+            raise ValueError(f"{what} of training and test differ: {getattr(training, what)} and {getattr(test, what)}")
     selectors = _trained(dict.fromkeys((*kinds, _ALONE), training), partial(train, confidence=confidence, seed=seed))
     answers: dict[Kind, _Answers] = {kind: _Answers.of(selector, test.values) for kind, selector in selectors.items()}
     shift = selectors[_ALONE].shift(test.values, test.functions, seed=seed)

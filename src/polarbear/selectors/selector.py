@@ -16,6 +16,7 @@ from polarbear.inference.model.conditional import ConditionalRatings, Covariates
 from polarbear.landscape import features, latin_hypercube
 from polarbear.landscape.design import Design
 from polarbear.problems import as_spec
+from polarbear.quantities import plural
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray
 from polarbear.selectors import forests
@@ -125,7 +126,7 @@ class Selector:
             ValueError: If the selector is of another kind.
         """
         if self.kind != "ratings":
-            raise ValueError(f"the selector is a {self.kind}; only ratings have a posterior")
+            raise ValueError(f"the selector is of kind {self.kind!r}; only kind 'ratings' has a posterior")
         draws = self.arrays["draws"][:, np.newaxis]
         return ConditionalRatings.of(self.algorithms, np.ones(1), self.covariates, draws, self.cases)
 
@@ -177,7 +178,7 @@ class Selector:
             return np.empty((0, len(self.algorithms)))
         if self.kind == "single best":
             if "shares" not in self.arrays:
-                raise ValueError("the selector was saved without shares of the training; train it again")
+                raise ValueError("the selector was saved before shares were stored; train it again")
             return np.tile(self.arrays["shares"], (len(rows), 1))
         if self.kind == "ratings":
             phi = self.covariates.phi(within(self.covariates, self.cases, rows))
@@ -207,7 +208,9 @@ class Selector:
     def measure(self, problem: Any, *, seed: int = 0) -> tuple[dict[str, float], int]:
         """The features of a problem by name, and the evaluations spent on them; arguments and errors as in `ask`."""
         if not self.sampling:
-            raise ValueError("the selector's features are not known to be of landscapes; compute them, and call choose")
+            raise ValueError(
+                "the selector does not know how to compute its features; compute them yourself and call choose"
+            )
         built = as_spec(problem).build()
         size = int(self.sampling["points_per_variable"]) * built.dimension
         points = latin_hypercube(built.lower, built.upper, size, seed)
@@ -234,11 +237,11 @@ class Selector:
         names = self.covariates.names
         if isinstance(values, Mapping):
             if missing := [name for name in names if name not in values]:
-                raise ValueError(f"there is no value of {missing[0]!r}; give all features, NaN where not known")
+                raise ValueError(f"there is no value of feature {missing[0]!r}; give all features, NaN where unknown")
             return np.array([[values[name] for name in names]], dtype=np.float64)
         rows = np.asarray(values, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(names):
-            raise ValueError(f"values have shape {rows.shape}; give (k, {len(names)})")
+            raise ValueError(f"values have shape {rows.shape}; they must be (k, {len(names)})")
         return rows
 
     def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -366,13 +369,16 @@ def _checked(cases: Cases, kind: Kind, confidence: float, default: str | None) -
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
     if not 0 <= confidence <= 1:
-        raise ValueError(f"confidence is {confidence!r}; it is a probability")
+        raise ValueError(f"confidence is {confidence!r}; it must be a probability, from 0 to 1")
     safe = cases.single_best if default is None else default
     if safe not in cases.algorithms:
-        raise ValueError(f"default is {safe!r}, which did not run;{did_you_mean(safe, cases.algorithms)}")
+        raise ValueError(
+            f"default is {safe!r}, which is not an algorithm of the cases;{did_you_mean(safe, cases.algorithms)}"
+        )
     algorithms, functions = len(cases.algorithms), len(set(cases.functions))
     if min(algorithms, functions) < 2:
-        raise ValueError(f"there are {algorithms} algorithms on {functions} functions; a selector needs two of both")
+        counts = f"{plural(algorithms, 'algorithm')} and {plural(functions, 'function')}"
+        raise ValueError(f"the cases have {counts}; a selector needs at least two of each")
     return safe
 
 

@@ -64,7 +64,8 @@ def shift_probability(
     first[: np.unique(groups).size] = 1.0
     if first.all() or first.sum() < 2 or first.sum() > len(first) - 2:
         raise ValueError(
-            f"there are {int(first.sum())} and {int((1 - first).sum())} functions; a comparison needs two of both"
+            f"the two sets have {int(first.sum())} and {int((1 - first).sum())} functions; "
+            "a comparison needs at least two in each"
         )
     orders = np.stack([first, *(rng.permuted(first) for _ in range(_PERMUTATIONS))])
     a, b = orders / first.sum(), (1 - orders) / (1 - first).sum()
@@ -77,8 +78,8 @@ def shift_in_words(probability: float | None) -> str | None:
     if probability is None or probability >= _UNLIKE:
         return None
     return (
-        f"the problems are not like those of the training (p = {probability:.3g}): a selector that goes by features "
-        "may lose more than the single best algorithm"
+        f"the problems differ from those of the training (p = {probability:.3g}): a selector based on features may "
+        "lose more than the single best algorithm"
     )
 
 

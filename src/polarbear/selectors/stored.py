@@ -82,10 +82,10 @@ def load(path: str | Path) -> Selector:
             "train it again, or update polarbear"
         )
     if said.get("kind") not in KINDS:
-        raise ValueError(f"{path} is a selector of the kind {said.get('kind')!r}; known are {', '.join(KINDS)}")
+        raise ValueError(f"{path} is a selector of kind {said.get('kind')!r}; it must be one of {', '.join(KINDS)}")
     for name, kind in _SAID.items():
         if name in said and not isinstance(said[name], kind):
-            raise ValueError(f"{path} is no whole selector: {name} is {said[name]!r}; train it again")
+            raise ValueError(f"{path} is not a valid selector: {name} is {said[name]!r}; train it again")
     try:
         covariates = Covariates(
             tuple(said["features"]),
@@ -108,7 +108,7 @@ def load(path: str | Path) -> Selector:
             said["sampling"],
         )
     except KeyError as error:
-        raise ValueError(f"{path} is no whole selector: it lacks {error}") from error
+        raise ValueError(f"{path} is not a valid selector: it lacks {error}; train it again") from error
 
 
 def _parts(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -118,10 +118,10 @@ def _parts(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             arrays = {name.removesuffix(".npy"): _array(file.read(name)) for name in file.namelist()}
         said: Any = json.loads(str(arrays["said"]))
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is no selector ({error}); polarbear selector train makes one") from error
+        raise ValueError(f"{path} is not a selector ({error}); create one with polarbear selector train") from error
     if not isinstance(said, dict):
         raise ValueError(  # noqa: TRY004 - the file is wrong
-            f"{path} is no selector (what it says is no table); polarbear selector train makes one"
+            f"{path} is not a selector (its description is not a table); create one with polarbear selector train"
         )
     return cast("dict[str, Any]", said), arrays
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.model.conditional import Covariates
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 from polarbear.selectors import forests
 from polarbear.selectors.evaluation import enough_left
@@ -78,7 +79,7 @@ class SwitchEvaluation:
         Raises:
             ValueError: If there is only one repeat.
         """
-        self.points.need_repeats("a choice by the other repeats")
+        self.points.need_repeats("choosing by the other repeats")
         benefits = self.benefits
         best = (benefits.sum(axis=1, keepdims=True) - benefits).argmax(axis=2)  # (P, k), without the repeat itself
         valued = np.take_along_axis(benefits, best[..., np.newaxis], axis=2)[..., 0]
@@ -114,12 +115,12 @@ def evaluate_policy(
     groups, ways = points.groups, len(points.ways)
     count = int(groups.max()) + 1
     if count < 3:
-        raise ValueError(f"there are {count} functions; to leave one out takes three")
+        raise ValueError(f"the points are on {plural(count, 'function')}; leaving one out needs at least three")
     if not points.features:
-        raise ValueError("the points have no features to go by; give switch_points those of runs at these points")
+        raise ValueError("the points have no features; pass those of the runs at these points to switch_points")
     folds = count if folds is None else whole_number(folds, "folds", 2, count)
     if horizon not in points.horizons:
-        raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in points.horizons)}")
+        raise ValueError(f"horizon is {horizon}; it must be one of {', '.join(f'{h:g}' for h in points.horizons)}")
     at = points.horizons.tolist().index(horizon)
     labels = points.benefits()[:, :, at].mean(axis=1)
     fold = np.random.default_rng(seed).permutation(count)[groups] % folds

@@ -92,7 +92,7 @@ class SwitchPoints:
             ValueError: If an optimum is unknown, since ratios of values would depend on the zero of their scale.
         """
         if not self.precise:
-            raise ValueError("an optimum is not known; benefits are ratios of precisions, wins need none")
+            raise ValueError("an optimum is unknown; benefits are ratios of precisions and need it, wins do not")
         values = np.maximum(self.values, 0.0)
         stay = np.broadcast_to(values[..., :1], values.shape)
         lesser, greater = np.minimum(values, stay), np.maximum(values, stay)
@@ -105,13 +105,13 @@ class SwitchPoints:
         Raises:
             ValueError: If there is only one repeat, or as in `benefits`.
         """
-        self.need_repeats("noise of labels")
+        self.need_repeats("the noise of benefits")
         return self.benefits().var(axis=1, ddof=1)
 
     def need_repeats(self, what: str) -> None:
         """Raise a ValueError that names `what` if there is only one repeat, since it takes several."""
         if self.values.shape[1] < 2:
-            raise ValueError(f"branches were made once; {what} needs two repeats or more")
+            raise ValueError(f"each branch was run once; {what} needs at least two repeats")
 
     def cases(self, horizon: float, loss: Literal["precision", "benefit"] = "precision") -> Cases:
         """The points as cases of a per-run selection of the way to continue (Vermetten 2025, section 5.3).
@@ -129,9 +129,9 @@ class SwitchPoints:
             ValueError: If there is no such horizon, or an optimum is unknown.
         """
         if horizon not in self.horizons:
-            raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in self.horizons)}")
+            raise ValueError(f"horizon is {horizon}; it must be one of {', '.join(f'{h:g}' for h in self.horizons)}")
         if not self.precise:
-            raise ValueError("an optimum is not known; losses are precisions")
+            raise ValueError("an optimum is unknown; losses are precisions and need it")
         at = self.horizons.tolist().index(horizon)
         if loss == "benefit":
             losses = -self.benefits()[:, :, at]
@@ -164,7 +164,7 @@ def switch_points(
     """
     times = np.asarray(horizons, dtype=np.float64)
     if times.ndim != 1 or not times.size or not (np.diff(times, prepend=0.0) > 0).all():
-        raise ValueError(f"horizons are {horizons!r}; give increasing numbers of evaluations above 0")
+        raise ValueError(f"horizons are {horizons!r}; they must be increasing numbers of evaluations above 0")
     of_run = sorted(((Branch.of(run.key), run) for run in branches), key=lambda each: _place(each[0]))
     by_first = groupby(of_run, key=lambda each: each[0].run.algorithm)
     found = {first: _points_of(first, list(group), times, features) for first, group in by_first}
@@ -263,7 +263,7 @@ class SwitchPolicy:
         """
         times = self.ratings.times.tolist()
         if horizon not in times:
-            raise ValueError(f"horizon is {horizon}; the policy knows {', '.join(f'{time:g}' for time in times)}")
+            raise ValueError(f"horizon is {horizon}; it must be one of {', '.join(f'{time:g}' for time in times)}")
         trained_on = {"first": self.first, "horizon": float(horizon), "points": len(self.cases)}
         return Selector(
             "ratings",
@@ -300,10 +300,10 @@ def train_policy(
             `polarbear.inference.fit_conditional`.
     """
     if not 0 <= confidence <= 1:
-        raise ValueError(f"confidence is {confidence!r}; it is a probability")
+        raise ValueError(f"confidence is {confidence!r}; it must be a probability, from 0 to 1")
     chosen = points.features if features is None else tuple(features)
     if missing := [name for name in chosen if name not in points.features]:
-        raise ValueError(f"there is no feature {missing[0]!r} of the points")
+        raise ValueError(f"the points have no feature {missing[0]!r}")
     seen = points.known[:, [points.features.index(name) for name in chosen]]
     repeated = np.repeat(seen, points.values.shape[1], axis=0)
     ratings = fit_conditional(

@@ -61,4 +61,4 @@ def archive(
         content = f"{plural(entry.runs, 'run')} of {plural(entry.algorithms, 'algorithm')}"
         echo(f"{done}{entry.name} {entry.version}  {content}, {entry.added[:10]}, {', '.join(entry.sources)}")
     if not entries:
-        echo(f"the library {library.folder} is empty; polarbear archive add NAME PATH adds to it")
+        echo(f"the library {library.folder} is empty; add to it with polarbear archive add NAME PATH")

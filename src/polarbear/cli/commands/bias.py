@@ -70,7 +70,9 @@ def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:
 
     plan, path = open_plan(plan_file), into or plan_file.with_suffix(".study")
     if others := [problem.name for problem in plan.problems if Instance.parse(problem.name).suite != SUITE]:
-        raise typer.BadParameter(f"{plan_file} has {others[0]}; a structural bias shows on {SUITE!r} alone")
+        raise typer.BadParameter(
+            f"{plan_file} contains {others[0]}; structural bias can only be measured on suite {SUITE!r}"
+        )
     again = ["polarbear", "bias", str(plan_file), *(["--into", str(into)] if into else [])]
     execute_plan(plan, path, shlex.join(again), workers, as_json=False)
     return path

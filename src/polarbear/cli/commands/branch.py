@@ -55,7 +55,9 @@ def branch(
     from polarbear.study import plan_branches
 
     if not at:
-        raise typer.BadParameter("--at is missing; say after how many evaluations runs are left, such as --at 100")
+        raise typer.BadParameter(
+            "--at is missing; give the numbers of evaluations after which to branch, such as --at 100"
+        )
     path = into or study.with_suffix(".branches.study")
     if imports:
         look_in(study.parent)
@@ -101,6 +103,6 @@ def _gains(path: Path, horizon: int, skipped: int) -> tuple[dict[str, Any], str]
         for way, share in ways.items()
     ]
     if skipped:
-        lines.append(f"{plural(skipped, 'point')} passed over, as the run had ended")
-    lines += [f"{first}: repeats of staying are all alike" for first, points in found.items() if points.unvaried]
+        lines.append(f"{plural(skipped, 'point')} skipped, as the run had ended")
+    lines += [f"{first}: all repeats of staying are identical" for first, points in found.items() if points.unvaried]
     return {"wins": wins, "skipped": skipped}, "\n".join(lines)

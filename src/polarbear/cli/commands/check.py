@@ -53,10 +53,10 @@ def check(
 
     for name in model or ():
         if name not in models():
-            raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
+            raise typer.BadParameter(f"there is no model {name!r}; valid are: {', '.join(models())}")
     result = _result(study, choice, final_target)
     if not result.begun or len(result.values) < 2:
-        raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
+        raise StudyError(f"{study} has too few results yet; checks need a complete round and at least two instances")
     if features is not None:
         with bad_input(), Console(stderr=True).status("fitting"):
             ratings = _ratings(result, features)
@@ -83,7 +83,7 @@ def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResu
             return recorded_result(race, runs.runs, final_target=final_target)
     if final_target is not None or choice:
         raise typer.BadParameter(
-            "--final-target, --algorithm, --function and --dimension are for studies without a race"
+            "--final-target, --algorithm, --function and --dimension are only for studies without a race"
         )
     return load_race(study).result
 
@@ -97,7 +97,7 @@ def _ratings(result: RaceResult, features: Path) -> ConditionalRatings:
     try:
         table = pl.read_csv(features)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{features} is no table: {error}") from error
+        raise ValueError(f"{features} is not a table: {error}") from error
     return ratings_by_features(result, table)
 
 
@@ -111,7 +111,7 @@ def _tell_deciding(ratings: ConditionalRatings, study: Path, *, as_json: bool) -
         echo(to_json({"study": str(study), "times": ratings.times.tolist(), "deciding features": told}))
         return
     at = sorted({0, ratings.times.size // 2, ratings.times.size - 1})
-    echo("Features that decide, by their share in how ratings differ between instances, with 95 % intervals")
+    echo("Features by their share in the variance of ratings between instances, with 95 % intervals")
     print_columns(
         ["feature", *(f"at {ratings.times[i]:,.6g}" for i in at)],
         [
@@ -126,7 +126,7 @@ def _print(examination: Examination) -> None:
     from polarbear.cli.console import print_columns
 
     comparison = examination.comparison
-    counts = f"{comparison.rankings:,} rankings on {comparison.instances:,} left-out instances"
+    counts = f"{comparison.rankings:,} rankings on {comparison.instances:,} held-out instances"
     echo(f"Models by how well they predict {counts}")
     print_columns(
         ["model", "log score", "behind", "parameters", "certainty"],
@@ -142,15 +142,15 @@ def _print(examination: Examination) -> None:
         ],
     )
     echo(
-        f"The study's model is {examination.model}. Certainty: the posterior is as sure as if so many times as many "
-        "instances had been run; about 1 is right, far above it intervals are too narrow."
+        f"The study's model is {examination.model}. Certainty: the posterior is as certain as if that many times as "
+        "many instances had been run; about 1 is right, and far above 1 intervals are too narrow."
     )
     for model in comparison.models:
         echo(model.verdict)
-    echo("\nWhat all these models assume")
+    echo("\nAssumptions of all these models")
     verdicts = {True: "passed", False: "failed", None: "not checked"}
     print_columns(
-        ["assumption", "check", "p", "what it says"],
+        ["assumption", "check", "p", "finding"],
         [
             [each.name, verdicts[each.passed], "–" if each.p_value is None else f"{each.p_value:.3f}", each.verdict]
             for each in examination.checks

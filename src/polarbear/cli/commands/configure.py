@@ -90,12 +90,12 @@ def _print_assessment(assessed: ModuleAssessment) -> None:
     times, module = assessed.race.posterior.times, assessed.module
     mean, low, high = assessed.wins
     echo(
-        f"the best with {module} beats the best without it in {mean:.0%} of runs ({low:.0%} to {high:.0%}), as a mean "
+        f"the best with {module} beats the best without it in {mean:.0%} of runs ({low:.0%} to {high:.0%}), averaged "
         "over the logarithm of the budget"
     )
     shown = sorted({0, len(times) // 2, len(times) - 1})
     heads = ["", *(f"{times[t]:,.0f}" for t in shown)]
-    rows = [["better with it, with probability", *(f"{assessed.better[t]:.2f}" for t in shown)]]
+    rows = [["probability of being better with it", *(f"{assessed.better[t]:.2f}" for t in shown)]]
     for option, band in assessed.effects.items():
         cells = (f"{band.mean[t]:+.2f} ({band.low[t]:+.2f} to {band.high[t]:+.2f})" for t in shown)
         rows.append([f"effect of {option} on the log rating", *cells])
@@ -134,7 +134,7 @@ def _print(result: ConfigurationResult) -> None:
     if rows:
         echo("")
         print_columns(head, rows)
-        echo("gap: on fresh instances less promised")
+        echo("gap: value on fresh instances minus promised value")
     if result.remark:
         echo(result.remark)
 

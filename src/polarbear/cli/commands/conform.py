@@ -39,7 +39,7 @@ def conform(
 
     for name in check or ():
         if name not in (known := (*CHECKS, *REMARKS)):
-            raise typer.BadParameter(f"there is no check {name!r}; there are {', '.join(known)}")
+            raise typer.BadParameter(f"there is no check {name!r}; valid are: {', '.join(known)}")
     entrants = [entrant for name in optimizer for entrant in _optimizers(name)]
     reports = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
     if as_json:
@@ -87,9 +87,9 @@ def _print(report: Conformance) -> None:
         if finding.inapplicable:
             mark, words = Text("skipped", "yellow"), finding.inapplicable
         elif finding.remark:
-            mark, words = Text("told", "cyan"), finding.remark
+            mark, words = Text("note", "cyan"), finding.remark
         elif finding.passed:
             mark, words = Text("passed", "green"), finding.expected
         rows.append([finding.check, mark, words])
     echo(report.optimizer)
-    print_columns(["check", "", "what is expected, or wrong"], rows, words=(1, 2))
+    print_columns(["check", "", "expected, or what is wrong"], rows, words=(1, 2))

@@ -73,7 +73,7 @@ def import_(
     for old, new in names.items():
         if new not in imported.algorithms:
             echo(f"not renamed: there is no algorithm {old!r}", err=True)
-    known = f", {imported.known:,} there before" if imported.known else ""
+    known = f", {imported.known:,} already there" if imported.known else ""
     what = f"{', '.join(imported.algorithms)} on {plural(imported.instances, 'instance')}"
     echo(f"{plural(imported.added, 'run')} imported{known}: {what}\nstudy: {into}")
 

@@ -90,10 +90,10 @@ def knowledge(
             _print_questions(as_json=as_json)
             return
         if what in {_What.EXPORT, _What.QUERY, _What.ASK} and not base.is_dir():
-            raise ValueError(f"there is no knowledge base at {base}; polarbear knowledge add STUDY makes one")
-        takes, most = _TAKES.get(what, ("no words", 0))
+            raise ValueError(f"there is no knowledge base at {base}; create one with polarbear knowledge add STUDY")
+        takes, most = _TAKES.get(what, ("no arguments", 0))
         if not (what in _TAKES) <= len(given) <= most:
-            raise ValueError(f"{what} takes {takes}, and is given {shlex.join(given) or 'nothing'}")
+            raise ValueError(f"{what} takes {takes}; it was given {shlex.join(given) or 'nothing'}")
         known = KnowledgeBase(base)
         match what:
             case _What.ADD:
@@ -156,7 +156,7 @@ def _print_questions(*, as_json: bool) -> None:
     for name, each in TEMPLATES.items():
         echo(f"{name}  {each.question}")
         for field, of in each.fields.items():
-            echo(f"  {field}: {of.meaning}{'; needed' if of.default is None else ''}")
+            echo(f"  {field}: {of.meaning}{'; required' if of.default is None else ''}")
 
 
 def _print(answer: Any, *, as_json: bool) -> None:
@@ -170,7 +170,7 @@ def _print(answer: Any, *, as_json: bool) -> None:
     elif as_json:
         echo(to_json(answer.to_dicts()))
     elif not len(answer):
-        echo("nothing is known of that")
+        echo("no results")
     else:
         rows = tuple(
             tuple("–" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row)

@@ -208,7 +208,7 @@ def _performances(problems: Sequence[ProblemSpec], plan_file: Path, tests: Tests
 
 def _plans_budgets(plan: Plan) -> list[float]:
     if plan.axis == "seconds":
-        raise ValueError("the plan's budget is in seconds; give evaluations by --budget")
+        raise ValueError("the plan's budget is in seconds; give a number of evaluations with --budget")
     return sorted({plan.budget.at(dimension, plan.axis) for dimension in plan.dimensions})
 
 

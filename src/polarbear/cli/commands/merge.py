@@ -57,13 +57,13 @@ def _notes(merged: Any) -> Iterator[str]:
     from polarbear.quantities import plural
 
     for conflict in merged.conflicts:
-        yield f"different, kept as in the first: {conflict}"
+        yield f"runs differ, kept as in the first study: {conflict}"
     if merged.shared:
-        clocks = f"; of {merged.clocks:,} only clocks or error texts differ, and those of the first study are kept"
-        stand = "stands in several studies and agrees" if merged.shared == 1 else "stand in several studies and agree"
+        clocks = f" ({merged.clocks:,} except for clocks or error texts, kept as in the first study)"
+        stand = "is the same in several studies" if merged.shared == 1 else "are the same in several studies"
         yield f"{plural(merged.shared, 'run')} {stand}{clocks if merged.clocks else ''}"
     if merged.differences:
-        yield f"settings differ, so that the new study keeps no plan: {'; '.join(merged.differences)}"
+        yield f"settings differ, so the new study has no plan: {'; '.join(merged.differences)}"
     if merged.rounds:
         yield (
             f"{plural(merged.rounds, 'round')} of races {'is' if merged.rounds == 1 else 'are'} not merged; "

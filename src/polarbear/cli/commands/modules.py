@@ -62,7 +62,7 @@ def modules(
         return
     shown = np.unique(np.linspace(0, effects.times.size - 1, _SHOWN).round().astype(int))
     heads = [f"{effects.times[t]:,.0f}" for t in shown]
-    echo("Share in the variance of log ratings, with 95 % intervals, after so many evaluations:")
+    echo("Share in the variance of log ratings, with 95 % intervals, by number of evaluations:")
     importance = effects.importance()
     order = sorted(importance, key=lambda name: -float(importance[name].mean.mean()))
     print_columns(
@@ -73,7 +73,7 @@ def modules(
             for band in [importance[name]]
         ],
     )
-    echo("\nEffect on the log rating, beside the mean of the module's options:")
+    echo("\nEffect on the log rating, relative to the mean of the module's options:")
     rows: list[list[str]] = []
     for name in order:
         if name in effects.space.names:

@@ -40,7 +40,7 @@ def optimizers(
         words=(2,),
     )
     if any(missing.values()):
-        echo("In brackets: the extra that brings it, pip install 'polarbear-race[extra]'.")
+        echo("In brackets: the extra to install, pip install 'polarbear-race[extra]'.")
     if not word:
         hint = f"{len(optimizers.library_algorithms()):,} algorithms of libraries by name, such as nlopt-COBYLA"
         echo(f"{hint}: polarbear optimizers WORD. Fields: --fields")

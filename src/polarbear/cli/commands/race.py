@@ -62,17 +62,17 @@ def race(
         if workers.cluster or limits.given or repairs.accept_damage or repairs.take_over:
             raise typer.BadParameter(
                 "--cluster, --seconds, --instances, --evaluations, --withdraw, --retry, --accept-damage and "
-                "--take-over have no use with --from: nothing is run"
+                "--take-over cannot be used with --from, which runs nothing"
             )
         if {*(apart or ())} - {Apart.GROUP}:
             raise typer.BadParameter(
-                "--apart function or dimension has no use with --from: recorded races are apart unless --pool is given"
+                "--apart function or dimension cannot be used with --from: these races are apart unless --pool is given"
             )
         grouped = table_of(groups) or ("known" if apart else None)
         race_recorded(recorded, study_file, choice, into, grouped, as_json=as_json)
         return
     if study_file is None:
-        raise typer.BadParameter("give a study file, or recorded runs by --from")
+        raise typer.BadParameter("give a study file, or recorded runs with --from")
     if choice:
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     look_in(study_file.parent)

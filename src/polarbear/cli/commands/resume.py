@@ -43,18 +43,22 @@ def resume(
         spec = stored.spec
     check_spec(spec, study / "study.json")
     if "plan" in spec and (limits.instances or limits.evaluations or limits.withdraw):
-        raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
+        raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this is the study of a plan")
     if "configure" in spec:
-        raise typer.BadParameter(f"{study} was made by a configurator; go on with polarbear configure and its file")
+        raise typer.BadParameter(f"{study} was made by a configurator; continue with polarbear configure and its file")
     if "branch" in spec:
-        raise typer.BadParameter(f"{study} holds branches of runs; go on with polarbear branch and the runs' study")
+        raise typer.BadParameter(
+            f"{study} contains branches of runs; continue with polarbear branch and the runs' study"
+        )
     if "plan" not in spec and "race" not in spec:
         raise store.StudyError(
-            f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "
+            f"{study / 'study.json'} describes no race or plan to continue; {study} contains only runs: assess or "
             "compare them, or race --from them"
         )
     if RECORDED in spec.get("instances", {}):
-        raise store.StudyError(f"{study} holds a race on recorded runs, which runs nothing; race --from them again")
+        raise store.StudyError(
+            f"{study} contains a race on recorded runs, so there is nothing to run; race --from them again"
+        )
     with _imports(study, spec, imports or (), trust=trust) as allowed:
         plan = plan_from_spec(spec, allowed) if "plan" in spec else None
         entrants, stream = ({}, None) if plan else built(spec, allowed)
@@ -86,7 +90,7 @@ def _imports(study: Path, spec: Mapping[str, Any], imports: Collection[str], *, 
 
     named = modules_of(spec)
     if trust and named:
-        echo(f"importing what {study} names: {', '.join(named)}", err=True)
+        echo(f"importing the modules that {study} names: {', '.join(named)}", err=True)
     if named and (trust or imports):
         look_in(*(() if remote(study) else (study.parent,)))
     try:

@@ -95,10 +95,10 @@ def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
     evaluations = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
     if not sys.stdin.isatty():
         raise typer.BadParameter(
-            f"{what}{evaluations}; confirm it by --yes, or set a limit by --seconds. --dry-run tells more"
+            f"{what}{evaluations}; confirm with --yes, or set a limit with --seconds. --dry-run gives details"
         )
     echo(f"{what}{evaluations}.", err=True)
-    typer.confirm("Go on?", abort=True, err=True)
+    typer.confirm("Continue?", abort=True, err=True)
 
 
 def print_estimate(cost: Estimate, plan: Plan) -> None:
@@ -119,7 +119,7 @@ def print_estimate(cost: Estimate, plan: Plan) -> None:
             for name, algorithm in cost.algorithms.items()
         ],
     )
-    known = f", {cost.there:,} of them are there already" if cost.there else ""
+    known = f", {cost.there:,} of them already stored" if cost.there else ""
     spent = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
     factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
     made_of = " × ".join(plural(factor, name) for factor, name in factors)
@@ -128,13 +128,13 @@ def print_estimate(cost: Estimate, plan: Plan) -> None:
         if algorithm.trouble:
             echo(f"{name}: {algorithm.trouble}")
     unknown = [name for name, algorithm in cost.algorithms.items() if algorithm.seconds is None]
-    without = f", without {', '.join(unknown)}" if unknown else ""
-    start = f", {duration(cost.starting)} of them until they have come up and loaded everything" if cost.seconds else ""
+    without = f", not counting {', '.join(unknown)}" if unknown else ""
+    start = f", including {duration(cost.starting)} to start them" if cost.seconds else ""
     shared = f", which share {plural(cost.cores, 'core')}" if cost.workers > cost.cores else ""
     echo(f"about {duration(cost.seconds)} with {plural(cost.workers, 'worker')}{shared}{start}{without}")
     dimensions = ", ".join(map(str, cost.dimensions)) or "no"
     echo(
-        f"This rests on the beginnings of {plural(cost.pilot_runs, 'run')}, {cost.pilot_evaluations:,} evaluations "
-        f"in {cost.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted "
-        "with their whole budget, and each evaluation as costly as the first ones."
+        f"This is estimated from the first part of {plural(cost.pilot_runs, 'run')}, {cost.pilot_evaluations:,} "
+        f"evaluations in {cost.pilot_seconds:.1f} s, on {dimensions} variables. It assumes that runs which did not end "
+        "by themselves use their whole budget, and that each evaluation costs as much as the first ones."
     )

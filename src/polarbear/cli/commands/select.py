@@ -52,10 +52,12 @@ def select(
 
     minimax = criterion is _Criterion.MINIMAX
     if minimax and budget not in ("uniform", "worst"):
-        raise typer.BadParameter(f"--criterion minimax is about all budgets alike, and --budget is {budget!r}")
+        raise typer.BadParameter(
+            f"--budget is {budget!r}; --criterion minimax considers all budgets: leave --budget out"
+        )
     result = Result.of(load_race(study))
     if not result.begun:
-        raise StudyError(f"nothing is known yet in {study}: no round is complete")
+        raise StudyError(f"{study} has no results yet: no round is complete")
     risk = {_Criterion.QUANTILE: gamma, _Criterion.MINIMAX: "expected"}.get(criterion, criterion.value)
     with bad_input():
         selection = result.best("worst" if minimax else budget, size, risk)

@@ -134,8 +134,7 @@ def selector(
             values, text = evaluation.as_dict(), _scores_in_words(evaluation)
         elif problems is None:
             raise ValueError(
-                "ask needs a plan beside the selector, whose problems it is asked about, its [instances] alone, or a "
-                "table of features"
+                "ask needs problems after the selector: a plan, a file with [instances] alone, or a table of features"
             )
         else:
             advices, caution = _advices(source, problems, seed)
@@ -152,7 +151,7 @@ def _train(
     from polarbear import selectors
 
     if len(kinds) > 1:
-        raise ValueError(f"--kind is given {len(kinds)} times; a selector is of one kind")
+        raise ValueError(f"--kind is given {len(kinds)} times; train takes only one")
     cases = _cases(source, known, seed)
     of_table = source.suffix.lower() == ".csv"
     trained = selectors.train(
@@ -174,7 +173,7 @@ def _train(
         shares = {name: [float(part[0]) for part in share] for name, share in trained.ratings.importance().items()}
         deciding = sorted(shares, key=lambda name: shares[name][0], reverse=True)
         values["deciding features"] = {name: dict(zip(_SHARE, shares[name], strict=True)) for name in deciding}
-        lines.append("features that decide, by their share in how ratings differ between problems [95 % interval]:")
+        lines.append("features by their share in the variance of ratings between problems [95 % interval]:")
         lines += [f"  {name}: {_share_in_words(*shares[name])}" for name in deciding[:_MOST_DECIDING]]
     return values, "\n".join(lines)
 
@@ -198,7 +197,7 @@ def _cases(source: Path, known: Known, seed: int) -> Cases:
     if source.suffix.lower() == ".csv":
         return Cases.of_table(source)
     if not known.runs or known.budget is None:
-        raise ValueError(f"{source.name} is a plan; give --runs, how algorithms did on its problems, and --budget")
+        raise ValueError(f"{source.name} is a plan; give recorded runs on its problems with --runs, and --budget")
     problems = open_problems(source)
     with Console(stderr=True).status("computing features"):
         computed = [
@@ -231,14 +230,14 @@ def _evaluate(cases: Cases, known: Known, learning: Learning, kinds: list[Any], 
 
 
 def _scores_in_words(evaluation: Evaluation) -> str:
-    lines = [f"{'':22} regret  beside the single best       gap closed  log score  others chosen"]
+    lines = [f"{'':22} regret  minus the single best       gap closed  log score  others chosen"]
     for kind, score in evaluation.scores.items():
         mean, low, high = score.beside_single_best
         share = evaluation.gap_closed(kind)
         beside, closed = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]", "–" if isnan(share) else f"{share:.1%}"
         told = f"{score.log_score:9.3f}  {score.away.mean():13.1%}"
         lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed:>10}  {told}")
-    lines.append(f"{evaluation.novel:.1%} of the cases are unlike any other function of the training")
+    lines.append(f"{evaluation.novel:.1%} of the cases are unlike all other functions of the training")
     return "\n".join([*lines, *([f"Caution: {evaluation.warning}."] if evaluation.warning else [])])
 
 
@@ -276,7 +275,7 @@ def _advices_of_table(asked: Selector, file: Path, seed: int) -> tuple[dict[str,
             raise ValueError(f"{file} has no column {missing[0]!r};{did_you_mean(missing[0], table.columns)}")
         rows = table.select(pl.col(wanted).cast(pl.Float64).fill_null(float("nan"))).to_numpy()
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{file} is no table of features: {error}") from error
+        raise ValueError(f"{file} is not a table of features: {error}") from error
     labels = [f"row {number + 2}" for number in range(len(rows))]
     if "instance" in table.columns and table["instance"].is_unique().all():
         labels = table["instance"].cast(pl.String).to_list()

@@ -47,10 +47,10 @@ def serve(
 
     with bad_input():
         if library is not None and not library.is_dir():
-            raise ValueError(f"library is {library}, which is no folder; give the folder that holds the archives")
+            raise ValueError(f"library is {library}, which is not a folder; give the folder of the archives")
         server = make_server(data or (), library=library, targets=targets, host=host, port=port)
     if server.token:
-        echo(f"Listening on {host}: others can reach it, so visitors have to bring the token in this address.")
+        echo(f"Listening on {host}: others can reach it, so visitors need the token in this address.")
     echo(f"{server.url}\nCtrl-C ends it.")
     if browser:
         import webbrowser

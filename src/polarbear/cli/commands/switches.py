@@ -56,7 +56,9 @@ def switches(
         )
 
         if adaptive is not None or target is not None or absolute:
-            raise typer.BadParameter("--posterior is about evaluations; it takes no --adaptive, --target or --absolute")
+            raise typer.BadParameter(
+                "--posterior switches after evaluations; it takes no --adaptive, --target or --absolute"
+            )
         with bad_input(), Console(stderr=True).status("fitting"):
             handovers = posterior_switches(data, choice, alpha)
         if as_json:
