@@ -190,7 +190,7 @@ def test_where_processes_cannot_choose_their_cores_nothing_is_pinned(monkeypatch
         (4, 0.5, None),
         (5, 0.0, "5 workers share 4 cores: .* use at most 4"),
         (4, 1.2, r"other programs keep about 1\.2 of the machine's 4 cores busy .* leaves 3 for 4 workers.*at most 3$"),
-        (1, 6.0, r"leaves none for 1 worker: .* wait for them$"),
+        (1, 6.0, r"leaves none for 1 worker: .* wait for them to end$"),
         (4, None, None),
     ],
 )

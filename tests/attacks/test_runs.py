@@ -363,7 +363,7 @@ def test_a_later_try_counts_wherever_a_kill_strikes(tmp_path):
         study.replace_killed(made)
         assert study.run(key).outcome.ok
         assert (len(study), len(list(study)), len(list(study.outcomes()))) == (1, 1, 1)
-        with pytest.raises(ValueError, match=r"no run of .* that was killed"):
+        with pytest.raises(ValueError, match=r"holds no killed run of .* to replace"):
             study.replace_killed(made)
     with store.open(path, write=True) as study:  # both parts are there
         assert len(list((path / "runs").glob("*.parquet"))) == 2

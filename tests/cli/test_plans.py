@@ -98,7 +98,7 @@ def test_running_again_runs_nothing_and_show_and_resume_say_the_same(study):
     shown = json.loads(polarbear("show", path, "--json")[0])
     assert shown["algorithms"] == again["algorithms"]
     assert "48 of 48 runs" in polarbear("show", path)[0]
-    assert "48 of them are there already" in polarbear("resume", path, *OWN)[1]
+    assert "48 of them already done" in polarbear("resume", path, *OWN)[1]
     assert "--evaluations and --withdraw are for races" in polarbear("resume", path, "--instances", 5, code=2)[1]
     assert recorded(path) == before
 
@@ -142,7 +142,7 @@ def test_a_dry_run_with_more_workers_than_cores_says_so_and_warns_where_seconds_
     assert re.search(r"with 10,000 workers, which share \d+ cores?, ", out)
     assert err.count("polarbear: warning: 10000 workers share") == 1
     out, err = polarbear("run", "plan.toml", "--dry-run", "--workers", 10_000, "--cluster", "tcp://a:1", cwd=tmp_path)
-    assert re.search(r"with 10,000 workers, [\d.]+ \w+ (\d+ s )?of them until", out)
+    assert re.search(r"with 10,000 workers, including [\d.]+ \w+ (\d+ s )?to start them", out)
     assert "10000 workers share" not in err
 
 

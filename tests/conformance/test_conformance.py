@@ -388,7 +388,7 @@ class TestCommand:
             (["random-serch"], "did you mean 'random-search'"),
             (["no.such:thing"], "cannot be imported"),
             (["nowhere.toml"], "nowhere.toml"),
-            (["random-search", "--check", "x"], "there is no check 'x'; valid are: bounds"),
+            (["random-search", "--check", "x"], "there is no check 'x'; choose from: bounds"),
         ],
     )
     def test_bad_input_is_named(self, given, message):

@@ -473,4 +473,4 @@ def test_of_two_packages_the_one_that_is_missing_is_named(monkeypatch):
 def test_problems_of_several_objectives_or_with_constraints_are_refused():
     switch = Switch("random-search", "random-search", at=5)
     for traits in (Traits(objectives=2), Traits(constraints=len(half_plane(np.zeros(1))))):
-        assert "one objective without constraints" in switch.refuses(traits, 2)
+        assert "a single objective without constraints" in switch.refuses(traits, 2)

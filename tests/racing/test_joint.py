@@ -209,6 +209,6 @@ def test_a_model_that_counts_what_is_repeated_says_in_each_round_how_much_too_su
     told = found["as published"].rounds[-1].overconfidence
     assert told > 2
     (caution,) = answer(found["as published"].result()).cautions
-    assert f"as sure as if {told:.1f} times as many instances" in caution
+    assert f"as certain as if {told:.1f} times as many instances" in caution
     assert found["adjusted"].rounds[-1].overconfidence is None
     assert answer(found["adjusted"].result()).cautions == ()

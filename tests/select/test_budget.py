@@ -86,7 +86,7 @@ def test_nothing_is_said_of_budgets_outside_the_timepoints():
 def test_a_pair_that_may_be_weights_is_not_guessed():
     times = np.array([1.0, 10.0])
     assert preference_weights((0.0, 1.0), times).tolist() == [0, 1]
-    with pytest.raises(ValueError, match=re.escape('give "2..5", or a list')):
+    with pytest.raises(ValueError, match=re.escape('give "2..5" for the range, or the weights as a list')):
         preference_weights((2, 5), times)
     assert preference_weights("1..10", times).tolist() == [0.5, 0.5]
 

@@ -378,7 +378,7 @@ def test_budgets(budget, axis, at):
         ("0*d", "positive number"),
         (-5, "above 0"),
         (float("nan"), "finite number"),
-        (2.5, "whole numbers"),
+        (2.5, "must be a whole number of evaluations"),
     ],
 )
 def test_budgets_that_are_none(budget, message):

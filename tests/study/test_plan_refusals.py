@@ -26,7 +26,10 @@ NINES = int("9" * 400)
             r"^budget is '8e15\*d' and d is up to 5; a run may have at most 9007199254740992 evaluations",
         ),
         ({"repetitions": 10**23}, r"^repetitions is 10{23}; it must be from 1 to 1000000000000$"),
-        ({"seed": 2**63 - 1, "repetitions": 3}, r"^seed is 9223372036854775807; it must be from 0 to 9223372036854775804$"),
+        (
+            {"seed": 2**63 - 1, "repetitions": 3},
+            r"^seed is 9223372036854775807; it must be from 0 to 9223372036854775804$",
+        ),
     ],
 )
 def test_what_cannot_be_counted_is_refused_by_the_field_s_name(settings, message):

@@ -113,7 +113,7 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
 def answer_with_checks(result: RaceResult) -> tuple[dict[str, Any], str]:
     """A race's answer with its model checks, as values that can be written as JSON, and as text with those failed."""
     findings, results = answer(result), checks(result, replicates=REPLICATES) if result.begun else ()
-    against = ["\n\nFailed model checks (polarbear check tells more):", *doubts(results, result)]
+    against = ["\n\nFailed model checks (for details: polarbear check):", *doubts(results, result)]
     text = findings.text + ("\n  ".join(against) if len(against) > 1 else "")
     return {**findings.as_dict(), "checks": [check.as_dict() for check in results]}, text
 

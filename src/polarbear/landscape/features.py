@@ -101,7 +101,7 @@ def features(
     design = X if isinstance(X, Design) else Design(X)
     rows, single = _checked_values(y, design.size)
     if normalize not in {None, "min-max"}:
-        raise ValueError(f"normalize is {normalize!r}; valid are 'min-max' and None")
+        raise ValueError(f"normalize is {normalize!r}; it must be 'min-max' or None")
     varying = np.ptp(rows, axis=1) > 0
     chosen = rows[varying]
     if normalize:
@@ -158,7 +158,7 @@ def checked_sets(sets: str | Sequence[str], known: Mapping[str, object]) -> tupl
         if name not in known:
             raise ValueError(f"sets contains {name!r};{did_you_mean(name, known)}")
     if not names:
-        raise ValueError(f"sets is empty; valid are: {', '.join(known)}")
+        raise ValueError(f"sets is empty; choose from: {', '.join(known)}")
     return names
 
 

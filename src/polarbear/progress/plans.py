@@ -34,7 +34,7 @@ class PlanProgress(Bar, PlanObserver):
     def started(self, plan: Plan, there: int) -> None:
         """Print how much there is to do."""
         self._left, self._total, self._done = TimeLeft(plan), plan.size, there
-        known = f", {there:,} of them are there already" if there else ""
+        known = f", {there:,} of them already done" if there else ""
         self._console.print(
             f"{plural(plan.size, 'run')} of {plural(plan.algorithms, 'algorithm')} on "
             f"{plural(plan.problems, 'problem')}{known}"

@@ -162,7 +162,7 @@ def _line(race: Race, round_: Round) -> Text:
         f"{round_.resolved_pairs} of {plural(pairs, 'pair')} resolved"
     )
     if round_.overconfidence is not None:
-        line.append(f"; as sure as {round_.overconfidence:.1f} times as many instances would make it")
+        line.append(f"; as narrow as if there were {round_.overconfidence:.1f} times as many instances")
     for loser, winner in round_.eliminated.items():
         line.append(f"; {winner} eliminates {loser}", style="bold")
     if round_.withdrawn:

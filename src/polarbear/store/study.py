@@ -358,8 +358,7 @@ class StudyStore:
                 (stored,) = self.runs([run.key], samples=run.samples is not None)
                 if parts.storable(stored) != parts.storable(run) or stored.samples != run.samples:
                     raise ValueError(
-                        f"study {self.path} already holds a different run of {run.key}; a key identifies one run "
-                        "for good"
+                        f"study {self.path} already holds a different run of {run.key}; a key identifies one run"
                     )
                 return
             self._buffer[run.key] = run

@@ -82,7 +82,7 @@ def opened(
 
 
 MEND = (
-    "Put the files back from a copy, or continue without the runs that they contained, which a plan executes again "
+    "Restore the files from a copy, or continue without the runs that they contained, which a plan executes again "
     "(accept_damage=True, or --accept-damage); polarbear verify shows what can be read"
 )
 """What to do about damaged files."""

@@ -225,7 +225,7 @@ def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], Ra
 
 
 def _unusable(file: object, why: str) -> store.StudyError:
-    return store.StudyError(f"{file} cannot be used: {why}. Put it back from a copy")
+    return store.StudyError(f"{file} cannot be used: {why}. Restore it from a copy")
 
 
 def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> None:

@@ -49,12 +49,12 @@ class Verification:
         quoted = shlex.quote(str(self.study))
         if not all(damage.accepted for damage in self.damaged):
             return (
-                "Put the damaged and missing files back from a copy, and remove those that do not belong there. Or "
+                "Restore the damaged and missing files from a copy, and remove those that do not belong there. Or "
                 f"accept the loss: polarbear verify --accept-damage {quoted} gives these files up for good, and "
                 f"polarbear resume --accept-damage {quoted} also continues and repeats the runs that a plan lacks"
             )
         if self.faults:
-            return "Put the named file back from a copy, or merge or export the runs, which can be read"
+            return "Restore the named file from a copy, or merge or export the runs, which can be read"
         if self.version == 1:
             return (
                 "The study has format version 1, in which rounds and study.json have no checksums: changes to them go "

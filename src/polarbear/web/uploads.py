@@ -150,7 +150,7 @@ class Uploads:
         """
         file, given = parcel.file, {ours: theirs for ours, theirs in (columns or {}).items() if theirs}
         if unknown := [ours for ours in given if ours not in COLUMNS]:
-            raise ValueError(f"{unknown[0]!r} is not a column that can be assigned; valid are: {', '.join(COLUMNS)}")
+            raise ValueError(f"{unknown[0]!r} is not a column that can be assigned; choose from: {', '.join(COLUMNS)}")
         if missing := [ours for ours in REQUIRED if parcel.columns and ours not in {*given, *parcel.columns}]:
             raise ValueError(f"name the column that holds {listed(missing)}")
         study = file.parent / f"{file.stem[:40]}-{secrets.token_hex(6)}.study"

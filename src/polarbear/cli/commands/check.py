@@ -53,7 +53,7 @@ def check(
 
     for name in model or ():
         if name not in models():
-            raise typer.BadParameter(f"there is no model {name!r}; valid are: {', '.join(models())}")
+            raise typer.BadParameter(f"there is no model {name!r}; choose from: {', '.join(models())}")
     result = _result(study, choice, final_target)
     if not result.begun or len(result.values) < 2:
         raise StudyError(f"{study} has too few results yet; checks need a complete round and at least two instances")

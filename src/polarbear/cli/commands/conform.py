@@ -39,7 +39,7 @@ def conform(
 
     for name in check or ():
         if name not in (known := (*CHECKS, *REMARKS)):
-            raise typer.BadParameter(f"there is no check {name!r}; valid are: {', '.join(known)}")
+            raise typer.BadParameter(f"there is no check {name!r}; choose from: {', '.join(known)}")
     entrants = [entrant for name in optimizer for entrant in _optimizers(name)]
     reports = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
     if as_json:
