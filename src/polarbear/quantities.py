@@ -42,6 +42,6 @@ def duration(seconds: float) -> str:
 
 def plural(items: Sized | int, noun: str) -> str:
     """A count with its noun: 1 pair, 2,000 pairs, 3.5e+20 runs."""
-    count = items if isinstance(items, int) else len(items)
+    count = len(items) if isinstance(items, Sized) else items
     number = f"{count:,}" if count < _MOST_WRITTEN else f"{count:.1e}"
     return f"{number} {noun}{'' if count == 1 else 's'}"

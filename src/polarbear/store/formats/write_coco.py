@@ -73,7 +73,7 @@ def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
         raise ValueError(f"no run can be exported to COCO, as none of them found a value: {listed}")
     are, them = ("is", "it") if len(empty) == 1 else ("are", "them")
     left_out = f"{plural(empty, 'run')} that found no value {are} left out, as COCO's format cannot represent {them}"
-    spent = sum(int(run.outcome.evaluations) for run in empty)
+    spent = sum(run.outcome.evaluations for run in empty)
     uncounted = f"; this omits {plural(spent, 'evaluation')}" if spent else ""
     return nonempty, empty, f"{left_out}: {listed}{uncounted}"
 
