@@ -369,7 +369,7 @@ def test_a_race_says_what_is_unknown_and_takes_a_final_target(tmp_path):
     times = np.array([10.0, 50.0, 100.0])
     plain = replay(recorded_race(runs, times=times, draws=300, seed=1), runs)
     assert plain.unknown == {"A": pytest.approx(2 / 3), "B": 0}
-    assert "of A 66.7%" in str(plain)
+    assert "timepoints: A 66.7%" in str(plain)
     assert "--final-target" in str(plain)
     told = replay(recorded_race(runs, times=times, draws=300, seed=1), runs, final_target=1e-8)
     assert told.unknown == {"A": 0, "B": 0}

@@ -281,7 +281,7 @@ def test_numbers_too_long_to_read_are_told_in_few_digits(capsys):
     print_estimate(found, plan)
     out = capsys.readouterr().out
     assert "9.0e+27 evaluations at most" in out
-    assert "about 3.2e+19 years with 1 worker, 0.5 s" in out
+    assert "about 3.2e+19 years with 1 worker, including 0.5 s to start them" in out
     assert not re.search(r"\d{6}|(,\d{3}){4}", out)
 
 

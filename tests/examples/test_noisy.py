@@ -269,7 +269,7 @@ def test_the_loss_of_training_is_compared_by_seed(numbers, figures, monkeypatch,
     problems = [pb.problems.NoisyTaskProblem(name) for name in ("mlp-4", "mlp-16", "mlp-256")]
     runs = _runs(problems, chosen, (0, 1), 40)
     drawn, cells = figures.perceptron(runs), []
-    assert [panel.title for panel in drawn.panels[:3]] == [f"batches of {n}, recommended" for n in (4, 16, 256)]
+    assert [panel.title for panel in drawn.panels[:3]] == [f"batches of size {n}, recommended" for n in (4, 16, 256)]
     for panel, problem in zip(drawn.panels[:3], problems, strict=True):
         last = {
             (run.key.algorithm, run.key.seed): float(run.recommended_at(40))

@@ -39,7 +39,7 @@ def test_what_is_added_is_found_listed_and_removed(library, runs):
 
 def test_of_several_versions_the_latest_is_meant(library, runs, monkeypatch):
     library.add("mine", [runs], version="2024")
-    with pytest.raises(ValueError, match="mine has version 2024 already"):
+    with pytest.raises(ValueError, match="mine already has version 2024; give another"):
         library.add("mine", [runs], version="2024")
     old = library.list()[0]
     content = json.loads((old.folder / "entry.json").read_text())

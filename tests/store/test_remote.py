@@ -233,10 +233,10 @@ def test_a_background_commit_without_the_lock_is_told_by_the_next_call(elsewhere
         monkeypatch.setattr(lock, "RENEW_SECONDS", 0.0)
         (elsewhere / "lock.json").unlink()
         time.sleep(0.4)
-        with pytest.raises(store.StudyLocked, match="was taken"):
+        with pytest.raises(store.StudyLocked, match="has lost the lock on study"):
             study.append(run(2))
         assert study.runs() == [run(1)]
-        with pytest.raises(store.StudyLocked, match="was taken"):
+        with pytest.raises(store.StudyLocked, match="has lost the lock on study"):
             study.close()
         study._buffer.clear()
     assert store.read(elsewhere) == []

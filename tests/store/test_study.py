@@ -410,7 +410,7 @@ def test_a_second_writer_is_told_who_writes(path, run):
 def test_a_writer_without_a_name_is_still_a_writer(path):
     with store.create(path, {}):
         (path / "lock.json").write_bytes(b"garbage")
-        with pytest.raises(store.StudyLocked, match="another process"):
+        with pytest.raises(store.StudyLocked, match="by an unidentified process"):
             store.open(path, write=True)
 
 

@@ -182,5 +182,5 @@ def test_a_study_file_is_divided_by_groups_and_choices(tmp_path):
         "a-d5": [1],
     }
     assert parts["a-d5"].build_race().times.tolist() == [5, 50]
-    with pytest.raises(StudyFileError, match=r"study.toml: line 5: the table of groups.* lacks bbob-f3-d2"):
+    with pytest.raises(StudyFileError, match=r"study.toml: line 5: the table of groups.* has no row for bbob-f3-d2"):
         read_parts(path, ["dimension"], {"1": "a", "21": "a"})

@@ -130,7 +130,7 @@ def test_default_timepoints_end_where_half_of_the_runs_of_every_algorithm_did():
     assert race.names == TRUTH.names
     assert (race.times[0], race.times[-1]) == (10, 30)
     short = [TRUTH.run(run.key, until=5) for run in RECORDED]
-    with pytest.raises(ValueError, match="ended by 5 evaluations; give timepoints"):
+    with pytest.raises(ValueError, match="ended within 5 evaluations; give timepoints"):
         recorded_race(short)
 
 

@@ -76,7 +76,7 @@ class TestVisitors:
     def test_from_another_name_are_refused(self, server):
         status, _, content = ask(server, "/", Host="evil.example")
         assert status == 403
-        assert b"not the analyzer" in content
+        assert b"not the address of the analyzer" in content
 
     def test_of_another_host_need_the_token(self, folder):
         server = served(make_server([folder / "runs.study"], host="0.0.0.0"))
