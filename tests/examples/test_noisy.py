@@ -333,6 +333,7 @@ def test_only_the_probe_of_ranks_sees_noise_that_is_absent_at_the_start(held_out
 @pytest.mark.slow
 def test_tables_and_figures_come_out_of_any_runs(numbers, figures, tmp_path, monkeypatch, capsys):
     """Of numbers that are made up: RB-PEM is better by 0.5 wherever noise hides ranks, and worse by 0.5 elsewhere."""
+    monkeypatch.syspath_prepend(FOLDER)
     paper, rng = _module("paper"), np.random.default_rng(1)
     typical = numbers.typical_probes()
     noisy, _ = numbers.noisy_functions(typical)
