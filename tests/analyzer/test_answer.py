@@ -340,7 +340,7 @@ class TestWords:
             "1.2 trillion",
         ]
         assert [duration(s) for s in (0.25, 600, 10_000)] == ["0.25 s", "10 min", "2 h 47 min"]
-        assert [plural(n, "pair") for n in (0, 1, 2000)] == ["0 pairs", "1 pair", "2,000 pairs"]
+        assert [plural(n, "pair") for n in (0, np.int64(1), 2000)] == ["0 pairs", "1 pair", "2,000 pairs"]
         assert [listed(words) for words in ([], ["A"], ["A", "B"], ["A", "B", "C"])] == [
             "none",
             "A",

@@ -102,6 +102,8 @@ class TestDistributions:
         several = data(sources, "values-ecdf", budgets="20", **where).rows
         assert several == data(sources, "value-ecdf", budget="20", **where).rows
         both = data(sources, "values-ecdf", budgets="20 500", **where).rows
+        caption = View("values-ecdf", "runs", {**where, "budgets": "20 500"}).show(sources).figure.caption
+        assert caption.startswith("The share of pairs of a run and a budget whose best value after 2 budgets")
         assert max(row[2] for row in both if row[0] == "slow") == 1
 
     def test_are_made_of_runs_and_targets(self, sources):

@@ -426,10 +426,10 @@ def value_densities(budget: str, *, histogram: bool = False, runs: bool = False)
     )
 
 
-def value_distributions(algorithms: int, budget: str) -> str:
+def value_distributions(algorithms: int, budget: str, shares_of: str) -> str:
     """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
     return (
-        f"The share of runs whose best value after {budget} is at least as good as that on the axis. Lines further "
-        "left are better; names of lines that end at the same height are in the order of the lines, the best on top."
-        + markers(algorithms)
+        f"The share of {shares_of} whose best value after {budget} is at least as good as that on the axis. Lines "
+        "further left are better; names of lines that end at the same height are in the order of the lines, the best "
+        "on top." + markers(algorithms)
     )

@@ -24,6 +24,7 @@ def value_distributions(
     distributions: Mapping[str, Distribution],
     *,
     budget: str = "the budget",
+    shares_of: str = "runs",
     order: Sequence[str] | None = None,
     value: str = "best value so far",
     spacing: Spacing | None = None,
@@ -38,6 +39,7 @@ def value_distributions(
     Args:
         distributions: For each algorithm, the distribution of its values; an empty one is noted as having no data.
         budget: Budget of the values, such as ``"10,000 evaluations"``, for the caption.
+        shares_of: What the shares count, for the caption.
         order: All algorithm names in the order in which colours are assigned; default that of `distributions`.
         value: Label of the axis of values.
         spacing: "log" or "linear" axis of values; default "log" if no value is negative and they span at least a
@@ -77,7 +79,7 @@ def value_distributions(
         height=height,
         title="Distributions of values",
         alt=f"Line chart of the share of runs of {listed(distributions)} with a value at least as good.",
-        caption=captions.value_distributions(len(distributions), budget),
+        caption=captions.value_distributions(len(distributions), budget, shares_of),
     )
 
 

@@ -67,11 +67,9 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
     drawn = figures.value_distributions(
         {name: Distribution(at=each.x, share=each.y) for name, each in steps.items()},
         budget=said,
+        shares_of="pairs of a run and a budget",
         value=charts.value_label(cell),
         order=assessment.subject.algorithms,
-    )
-    drawn = replace(
-        drawn, caption=drawn.caption.replace("The share of runs", "The share of pairs of a run and a budget")
     )
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", charts.value_label(cell), "share")
