@@ -47,7 +47,7 @@ EXAMPLES = [
     captions.heat_map("ERT ratio", best="lowest", missing=True, infinite=True),
     captions.heat_map("difference", center=0),
     captions.partial_order(alpha=0.05),
-    captions.value_distributions(3, "10,000 evaluations"),
+    captions.value_distributions(3, "10,000 evaluations", "runs"),
     captions.value_densities("10,000 evaluations", histogram=True, runs=True),
 ]
 
