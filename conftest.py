@@ -116,8 +116,15 @@ LONGEST = (
 """Files that take longest, on the clock; begun last, one of them would leave the other process idle at the end."""
 
 
+SLOW = "docs/how-to/first-tasks.md"
+"""A page whose examples take a minute; `make test-full` runs them."""
+
+
 def pytest_collection_modifyitems(items):
-    """The longest files first, the others in their order."""
+    """Mark the slow page, and put the longest files first, the others in their order."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: LONGEST.index(file) if (file := item.nodeid.partition("::")[0]) in LONGEST else 99)
 
 

@@ -253,7 +253,7 @@ def test_caution_about_independent_timepoints_only_where_it_applies():
         result(posterior(np.tile([2.0, 0.0], (7, 1))), eliminated={"B": "A"}),
         result(posterior([[0.1, 0.0]], times=np.array([50.0]))),
         result(posterior(crossing()), axis="seconds"),
-        result(posterior(np.random.default_rng(1).normal(size=(7, 12)))),
+        pytest.param(result(posterior(np.random.default_rng(1).normal(size=(7, 12)))), marks=pytest.mark.slow),
     ],
     ids=["before the first round", "one member", "one timepoint", "seconds", "twelve"],
 )

@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 import errno
-import itertools
 import json
 import math
 import os
@@ -376,27 +375,23 @@ def is_needed(where):
     return isinstance(where[-1], str) and where[:-1] != ("algorithms",) and not optional
 
 
-@pytest.mark.parametrize(
-    ("commands", "each"),
-    [(["show"], 1), pytest.param(["show", "select", "verify", "resume"], len(NONSENSE), marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "file"), [("race", "study.json"), ("plan", "study.json"), ("race", "rounds/*")])
-def test_no_field_can_be_missing_or_nonsense_unnoticed(two_studies, tmp_path, kind, file, commands, each):
-    """Each field is left out, and replaced by some of the nonsense, `each` time by another one."""
+def test_no_field_can_be_missing_or_nonsense_unnoticed(two_studies, tmp_path, kind, file):
+    """Each field is left out, and replaced by all of the nonsense."""
     path = shutil.copytree(two_studies / f"{kind}.study", tmp_path / "a.study")
     target = sorted(path.glob(file))[-1]
     whole = json.loads(target.read_bytes())
-    described = ("algorithms", "instances")  # from which `show` makes nothing
-    nonsense = itertools.cycle(NONSENSE)
+    commands = ("show", "select", "verify", "resume")
     for where in places(whole):
         field = [name for name in where if isinstance(name, str)][-1]
-        for value in (..., *itertools.islice(nonsense, each)):
+        for value in (..., *NONSENSE):
             data = json.dumps(changed(whole, where, value)).replace(json.dumps(DEEP), DEEP)
             replace(path, target, data.encode())
             found = {command: outcome(command, path) for command in commands}
             codes = [code for code, _ in found.values()]
             inner = where[1:] if where[0] == "spec" and len(where) > 1 else where
-            if value is ... and is_needed(inner) and ("resume" in commands or inner[0] not in described):
+            if value is ... and is_needed(inner):
                 assert any(codes), f"{where} was missed by nobody"
             for code, said in found.values():
                 assert code == 0 or target.name in said or field in said, (where, value, said)

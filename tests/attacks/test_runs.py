@@ -262,7 +262,7 @@ def marks(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [2, *(pytest.param(workers, marks=pytest.mark.slow) for workers in (1, 4))])
 def test_a_run_that_was_killed_is_tried_again_and_comes_out_the_same(never_killed, tmp_path, marks, workers):
     path = tmp_path / "a.study"
     summary = run_plan(plan({"victim": dies_at_first, "steps": steps}), path, workers=workers)
@@ -281,6 +281,7 @@ def test_so_it_is_with_any_executor_whose_runs_have_a_process_each(never_killed,
     assert found(path) == never_killed
 
 
+@pytest.mark.slow
 def test_so_it_is_on_a_dask_cluster(never_killed, tmp_path, marks):
     path = tmp_path / "a.study"
     with (
@@ -292,6 +293,7 @@ def test_so_it_is_on_a_dask_cluster(never_killed, tmp_path, marks):
     assert found(path) == never_killed
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::polarbear.study.RunFailureWarning")
 def test_an_optimizer_that_kills_itself_twice_stays_killed_and_every_try_is_told(tmp_path):
     for tries, said in ((0, KILLED), (1, f"{KILLED}; {AGAIN}"), (2, f"{KILLED}; {AGAIN}; {AGAIN}")):

@@ -17,9 +17,10 @@ from tests.cli.commands import polarbear
 DOCS = Path(__file__).parents[2] / "docs"
 BEST = "best2009-bbob.tar.gz"
 """An archive of COCO that is not made for these tests."""
-QUICK = ["how-to/ask-many-studies.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
+QUICK = ["how-to/import-runs.md", "how-to/merge-studies.md"]
 LONG = [
     "../README.md",
+    "how-to/ask-many-studies.md",
     "how-to/assess-recorded-runs.md",
     "how-to/check-an-optimizer.md",
     "how-to/choose-a-model.md",

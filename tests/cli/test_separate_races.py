@@ -77,6 +77,7 @@ def test_what_cannot_be_divided_is_refused(folder):
     assert "the suite has no dimension to divide by; it has function" in " ".join(said.split())
 
 
+@pytest.mark.slow
 def test_each_group_is_the_race_on_its_functions_alone(folder):
     printed, _ = polarbear("race", "three.toml", "--apart", "group", cwd=folder)
     table = [line.split("  ")[0] for line in printed.splitlines()[1:3]]
@@ -89,6 +90,7 @@ def test_each_group_is_the_race_on_its_functions_alone(folder):
     np.testing.assert_array_equal(apart.values, alone.values)
 
 
+@pytest.mark.slow
 def test_groups_of_a_table_go_on_and_must_be_the_same(folder):
     table = folder / "my groups.csv"
     table.write_text("function,group\n1,smooth\nbbob-f2-d2,smooth\n8,a/b\n9,other\n")

@@ -42,7 +42,9 @@ def gone(process):
     return False
 
 
-@pytest.mark.parametrize("optimizer", [differing.draws_when_imported, differing.hashes_a_text])
+@pytest.mark.parametrize(
+    "optimizer", [differing.draws_when_imported, pytest.param(differing.hashes_a_text, marks=pytest.mark.slow)]
+)
 def test_what_differs_between_processes_is_found(fresh, optimizer):
     message = "in another process, a run repeated with the same seed differs from point 1 on; hash() of a string"
     assert message in CHECKS["seed"](as_optimizer(optimizer))

@@ -36,6 +36,7 @@ def test_all_run_to_the_end_are_the_same_algorithms_with_other_seeds():
     assert plan.seed not in {race.seed_of(draw) for draw in range(10_000)}
 
 
+@pytest.mark.slow
 def test_the_figures_are_drawn_from_any_such_studies(tmp_path, monkeypatch):
     of_race = {"first = 100, last = 60_000, count = 200": "first = 10, last = 200, count = 6"}
     of_race |= {"dimension = 30": "dimension = 2", "[instances]": "[limits]\ninstances = 8\n\n[instances]"}

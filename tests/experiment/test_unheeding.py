@@ -96,6 +96,7 @@ def test_a_time_limit_that_strikes_them_loses_nothing(executors, task, where):
             assert len(run.trajectory.values) > 1
 
 
+@pytest.mark.slow
 def test_one_that_swallows_alarm_after_alarm_and_evaluates_nothing_loses_nothing(task):
     with WorkerPool(1, timeout=0.2) as pool:
         (run,) = run_tasks([replace(task(timeout=0.2), optimizer=deaf)], pool)

@@ -51,7 +51,11 @@ def test_the_accuracy_gate_at_length(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * name.endswith("-dominance")) for name in WRONG]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * name.endswith(("-dominance", "hierarchical-two")))
+        for name in WRONG
+    ],
 )
 def test_the_gate_refuses_wrong_models(name):
     assert excesses(name, replace(CASES[name], model=WRONG[name]), runs=4)

@@ -104,11 +104,12 @@ def test_instances_that_differ_more_than_luck_would_have_it_widen_the_posterior(
     assert wider > 1.3  # 1.42 by the sandwich; its standard error is 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.statistical(rate=0.001)
-@pytest.mark.parametrize("replicates", [100, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", [InstanceBootstrap(), RandomWalk()], ids=lambda model: model.name)
-def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_persist(model, replicates):
+def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_persist(model):
     """Intervals of 90 %."""
+    replicates = 1000
     allowed = 3.3 * np.sqrt(0.9 * 0.1 / replicates)  # entries of one replicate are not independent
     share = held_where_runs_persist(model, replicates)
     assert abs(share - 0.9) < allowed + 0.02  # the posterior is exact for no finite number of instances

@@ -49,10 +49,9 @@ def slow(values):
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    "model", [*QUICK, *slow(LONG), *slow([HilbertSpaceGaussianProcess("squared-exponential")])], ids=label
-)
+@pytest.mark.parametrize("model", [*QUICK, *LONG, HilbertSpaceGaussianProcess("squared-exponential")], ids=label)
 def test_nuts_finds_the_posterior_of_the_default(model):
     import jax
 
@@ -137,7 +136,8 @@ def test_the_compiled_gradient_that_chains_follow_is_that_of_the_program_as_it_s
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("model", [IndependentDirichlet(), *slow([WALK, HierarchicalDirichlet()])], ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [IndependentDirichlet(), WALK, HierarchicalDirichlet()], ids=label)
 def test_pathfinder_warns_and_calls_its_draws_doubtful(model):
     with pytest.warns(UserWarning, match=r"means were off by 0\.65 to 2\.1 .* probabilities by 0\.2 to 0\.33"):
         posterior = by("pathfinder", model, draws=500)

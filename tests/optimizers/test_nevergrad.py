@@ -229,6 +229,7 @@ def test_every_name_in_the_registry_works_or_has_a_reason():
     assert all(Nevergrad(algorithm=name.lower(), budget=9).algorithm == name for name in known.works)
 
 
+@pytest.mark.slow
 def test_the_committed_names_are_as_their_script_finds_them():
     """A few, each in processes of its own; the script runs through all."""
     from benchmarks import nevergrad_names

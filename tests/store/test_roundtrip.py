@@ -82,7 +82,9 @@ def bits(run, samples=True):
     )
 
 
-@pytest.mark.parametrize("fresh", ["local", "memory", pytest.param("s3", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize(
+    "fresh", ["local", *(pytest.param(name, marks=pytest.mark.slow) for name in ("memory", "s3"))], indirect=True
+)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     runs=st.lists(any_run(), max_size=12, unique_by=lambda run: run.key), merge=st.booleans(), cut=st.integers(0, 12)

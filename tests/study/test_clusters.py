@@ -89,6 +89,7 @@ def test_over_seconds_each_run_on_a_cluster_keeps_to_a_core(tmp_path, all_cores)
         assert race_in_seconds(tmp_path / "a.study", DaskExecutor(client)) <= set(all_cores)
 
 
+@pytest.mark.slow
 def test_over_seconds_a_cluster_with_more_threads_than_cores_is_warned_of(tmp_path, all_cores):
     most = len(all_cores)
     options = {"threads_per_worker": most + 1, "dashboard_address": ":0", "silence_logs": 50}
@@ -99,6 +100,7 @@ def test_over_seconds_a_cluster_with_more_threads_than_cores_is_warned_of(tmp_pa
     assert len(caught) == 1
 
 
+@pytest.mark.slow
 def test_over_seconds_other_executors_are_warned_of_once_a_run_finds_no_core(tmp_path, all_cores):
     with (
         Isolated(ThreadPoolExecutor(len(all_cores) + 1)) as executor,

@@ -97,6 +97,7 @@ def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path)
     assert result.dominated["default"] > 0.99 > 0.95 > result.dominated[best]
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
     whole = study.configure(configurator(), problems(), tmp_path / "whole.study", validate=4)
     with pytest.raises(KeyboardInterrupt):
@@ -110,6 +111,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
         study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
 
 
+@pytest.mark.slow
 def test_where_the_optimum_is_unknown_the_mean_is_of_the_value_at_the_end(tmp_path):
     unknown = [pb.problems.FunctionProblem(sphere, lower=-5, upper=5, dimension=2)]
     result = study.configure(configurator(), unknown, tmp_path / "c.study", validate=16)
@@ -221,6 +223,7 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
         study.assess_module(Configurator(worse, times=[100], budget=80), "step", problems(), tmp_path / "d.study")
 
 
+@pytest.mark.slow
 def test_the_command_assesses_a_module(tmp_path):
     file = tmp_path / "space.toml"
     file.write_text(FILE.replace("validate_on = 8", "validate_on = 2"))

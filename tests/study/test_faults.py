@@ -107,6 +107,7 @@ def test_an_optimizer_that_catches_everything_ends_with_its_budget_all_the_same(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_race_with_an_optimizer_that_catches_everything_decides_as_ever(tmp_path):
     found, few = [], StopRules(instances=8)
     for name, one in (("polite", guess), ("unheeding", unheeding)):
@@ -127,6 +128,7 @@ class AfterRuns(Observer):
             self.act()
 
 
+@pytest.mark.slow
 def test_a_race_over_dask_loses_workers_and_decides_as_ever(whole, tmp_path):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,

@@ -79,6 +79,7 @@ def test_the_number_of_workers_changes_nothing(whole, tmp_path, workers):
     assert decisions(race(tmp_path / "a.study", workers=workers)) == decisions(whole)
 
 
+@pytest.mark.slow
 def test_any_executor_will_do(whole, tmp_path):
     with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
         assert decisions(race(tmp_path / "a.study", executor=executor)) == decisions(whole)
@@ -104,7 +105,7 @@ def test_a_study_is_looked_at_after_an_earlier_round_as_if_it_had_stopped_there(
         pb.study.load(path, after=0)
 
 
-@pytest.mark.parametrize("kind", ["instances", "evaluations"])
+@pytest.mark.parametrize("kind", ["instances", pytest.param("evaluations", marks=pytest.mark.slow)])
 def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, kind):
     path, stops = tmp_path / "a.study", 0
     total = whole.evaluations if kind == "evaluations" else whole.rounds[-1].instances
@@ -114,6 +115,7 @@ def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, 
     assert decisions(part) == decisions(whole)
 
 
+@pytest.mark.slow
 def test_each_limit_says_that_it_stopped_the_race(tmp_path):
     for limit, value, reason in (
         ("instances", 8, "instance limit of 8 reached: 8 instances drawn"),
@@ -140,6 +142,7 @@ class Interrupt(Observer):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_interrupted_while_an_added_algorithm_catches_up_it_loads_and_resumes(whole, path, tmp_path):
     straight = shutil.copytree(path, tmp_path / "b.study")
     four = (guess, descend, crawl, jump)
@@ -216,10 +219,10 @@ for path in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("terminations", [10, pytest.param(200, marks=pytest.mark.slow)])
-def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_path, terminations):
+@pytest.mark.slow
+def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_path):
     """One race after the other, each resumed until it is done; drivers are forked, so that they begin at once."""
-    rng, races, struck, seen = np.random.default_rng(7), 0, 0, set()
+    rng, terminations, races, struck, seen = np.random.default_rng(7), 200, 0, 0, set()
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", RACES], cwd=ROOT, text=True, **pipes) as drivers:
         while struck < terminations or seen:
@@ -239,7 +242,7 @@ def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_pat
                 assert decisions(pb.study.load(path).result) == decisions(whole)
                 races, seen = races + 1, set()
         drivers.stdin.close()
-    assert races >= max(1, terminations // 40)
+    assert races >= terminations // 40
 
 
 def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, path):
@@ -317,6 +320,7 @@ def test_a_crashing_optimizer_is_an_outcome_and_the_race_goes_on(tmp_path):
     assert result.rounds[-1].failures == len(view.failures)
 
 
+@pytest.mark.slow
 def test_an_algorithm_of_which_nothing_comes_back_is_set_aside_and_the_race_goes_on(tmp_path):
     path = tmp_path / "a.study"
     with pytest.warns(RunFailureWarning, match="8 of"):
