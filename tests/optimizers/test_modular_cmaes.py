@@ -208,6 +208,12 @@ def test_huge_points_are_evaluated(record):
     assert not np.isfinite([sum(point.tolist()) for point in run.points]).all()
 
 
+def test_points_beyond_the_largest_number_are_left_out_without_a_warning(record):
+    run = record(lambda x: 0.0, 100, 3, -8e307, 8e307).run(ModularCMAES(relative_sigma0=2.0, bound_correction="NONE"))
+    assert len(run.points)
+    assert np.isfinite(run.points).all()
+
+
 def test_a_broken_adaptation_is_restarted_and_the_objective_s_own_errors_pass(record):
     def refusing(x):
         raise ValueError("not today")

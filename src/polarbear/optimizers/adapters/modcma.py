@@ -463,7 +463,8 @@ class _ScaledObjective:
         self.broken = False
 
     def __call__(self, u: FloatArray) -> Any:
-        point = u * self._factor
+        with np.errstate(over="ignore"):
+            point = u * self._factor
         if math.isfinite(sum(point.tolist())) or np.isfinite(point).all():  # a sum takes less time, but may overflow
             return self._problem(point)
         self.broken = True
