@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,13 @@ def space() -> Space:
     return spaces.of(pb.optimizers.ModularCMAES, given, population_size=(4, 40))
 
 
-def searched(folder: Path, function: int, strategy: str, seed: int, runs: int, workers: int) -> Configurator:
+def searched(
+    folder: Path, function: int, strategy: str, seed: int, *, runs: int, newcomers: str, workers: int
+) -> Configurator:
     """The configurator after its search, which is a study in the folder."""
     instances = pb.problems.BBOB(functions=[function], dimensions=[DIMENSION], seed=seed)
-    configurator = Configurator(space(), times=TIMES, budget=runs, strategy=strategy, seed=seed)
+    settings: dict[str, Any] = {"budget": runs, "strategy": strategy, "newcomers": newcomers, "seed": seed}
+    configurator = Configurator(space(), times=TIMES, **settings)
     path = folder / f"f{function}-{strategy}-{seed}.study"
     pb.study.configure(configurator, instances, path, validate=2, workers=workers)
     return configurator
@@ -118,6 +122,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=STRATEGIES)
+    parser.add_argument("--newcomers", choices=("near", "modelled"), default="near")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
@@ -126,8 +131,8 @@ def main() -> None:
     promised: dict[tuple[int, int, str], tuple[float, float]] = {}
     for seed in range(options.repeats):
         for function in FUNCTIONS:
-            settings = options.runs, options.workers
-            found = {each: searched(options.into, function, each, seed, *settings) for each in options.strategies}
+            settings = {"runs": options.runs, "newcomers": options.newcomers, "workers": options.workers}
+            found = {each: searched(options.into, function, each, seed, **settings) for each in options.strategies}
             for name, values in valued(options.into, function, seed, found, options.workers).items():
                 losses[function, seed, name] = values
             for name, configurator in found.items():

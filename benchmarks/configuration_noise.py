@@ -1,10 +1,10 @@
 """The role of chance in comparing configurations: data and figures of docs/studies/configuration.md.
 
-    python -m benchmarks.configuration_noise --into FOLDER [--figures FOLDER] [--workers 2]
+    python -m benchmarks.configuration_noise --into FOLDER [--figures FOLDER] [--workers 2] [--instance 1]
 
 33 configurations of modular CMA-ES, namely eight elites of a search on each of four BBOB functions and the default, run
-200 times on each function (Vermetten 2025, section 4.3.1, whose 33 are not listed). Everything is kept in FOLDER, so
-that the same command resumes after an interruption.
+200 times on an instance of each function (Vermetten 2025, section 4.3.1, whose 33 are not listed). Everything is kept
+in FOLDER, so that the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIMENSION, BUDGET, RUNS, ELITES, REPETITIONS = 5, 10_000, 500, 8, 200
 TIMES = log_times(10 * DIMENSION, BUDGET, 15)
 FIRST = (2, 5, 10, 20)
 LOSS = Criterion("mean-aocc")
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999", "#8C510A")
 
 
 def elites(folder: Path, function: int, workers: int) -> list[Configuration]:
@@ -48,15 +48,16 @@ def elites(folder: Path, function: int, workers: int) -> list[Configuration]:
     return [configurator.configurations[name] for name in names if name != "default"][:ELITES]
 
 
-def record(folder: Path, workers: int) -> dict[int, list[list[Run]]]:
-    """For each function the 200 runs of each of the 33 configurations."""
+def record(folder: Path, instance: int, workers: int) -> dict[int, list[list[Run]]]:
+    """For each function the 200 runs of each of the 33 configurations; elites are those of instance 1."""
     entrants = {"default": space().optimizer(space().default)}
     for function in FUNCTIONS:
         for rank, configuration in enumerate(elites(folder, function, workers), 1):
             entrants[f"f{function}-{rank}"] = space().optimizer(configuration)
-    instances = pb.problems.BBOB(functions=list(FUNCTIONS), dimensions=[DIMENSION], instances=[1])
-    plan = pb.study.Plan(entrants, instances, repetitions=REPETITIONS, budget=BUDGET, target_precision=1e-8, seed=1)
-    path = folder / "noise.study"
+    instances = pb.problems.BBOB(functions=list(FUNCTIONS), dimensions=[DIMENSION], instances=[instance])
+    options: dict[str, Any] = {"budget": BUDGET, "target_precision": 1e-8, "seed": instance}
+    plan = pb.study.Plan(entrants, instances, repetitions=REPETITIONS, **options)
+    path = folder / f"noise-{instance}.study"
     pb.study.run_plan(plan, path, workers=workers)
     runs: dict[tuple[str, str], list[Run]] = {}
     with pb.store.open(path) as study:
@@ -72,37 +73,40 @@ def chances_of_best(values: np.ndarray, rng: np.random.Generator, draws: int = 4
     return np.einsum("dnt,t->n", least / least.sum(axis=1, keepdims=True), time_weights(TIMES)) / draws
 
 
-def race_over_time(recorded: list[list[Run]], losses: np.ndarray, first: int, seed: int) -> tuple[int, int]:
-    """The configuration that a race to the anytime Pareto set leaves with the least mean loss, and its runs.
+def race_over_time(recorded: list[list[Run]], first: int, seed: int) -> tuple[int, int]:
+    """The configuration of the anytime Pareto set that is rated highest over the logarithm of time, and the runs.
 
     The race ends as the others once five or fewer are left, or 1,500 runs are spent.
     """
     names, rng = [str(index) for index in range(len(recorded))], np.random.default_rng(seed)
     options: dict[str, Any] = {"batches": "forecast", "batch": first, "smallest_batch": 5, "draws": 1000, "seed": seed}
     contest = contests.RaceContest(Race(names, times=TIMES[::3], alpha=0.95, largest_batch=20, **options))
-    seen: dict[int, list[float]] = {}
     spent = 0
     while len(contest.race.pareto_set) > 5 and (requests := contest.ask()) and spent + len(requests) <= 1500:
         told = list[Run]()
         for request in requests:
             which, draw = int(request.key.algorithm), int(rng.integers(REPETITIONS))
-            seen.setdefault(which, []).append(float(losses[which, draw]))
             told.append(replace(recorded[which][draw], key=request.key))
         contest.tell(told)
         spent += len(told)
-    return min(map(int, contest.race.pareto_set), key=lambda each: float(np.mean(seen[each]))), spent
+    return int(contest.survivors(1)[0]), spent
 
 
 def procedures(rng: np.random.Generator) -> dict[str, tuple[contests.Rule, Callable[[int], Iterable[int]], int]]:
     """By name a rule, the steps from a first one on, and how many are left at least."""
+
+    def doubled(first: int) -> Iterable[int]:
+        return (first * 2**rung for rung in count())
+
     return {
         "means": (contests.keep_all, lambda first: (first,), 1),
         "t-race": (partial(contests.keep_by_t_test, level=0.05), count, 5),
         "F-race": (partial(contests.keep_by_friedman, level=0.05), count, 5),
-        "halving, 2": (partial(contests.keep_share, eta=2), lambda first: (first * 2**rung for rung in count()), 1),
+        "halving, 2": (partial(contests.keep_share, eta=2), doubled, 1),
         "halving, 3": (partial(contests.keep_share, eta=3), lambda first: (first * 3**rung for rung in count()), 1),
-        "credible set": (partial(contests.keep_credible, alpha=0.95, rng=rng), count, 1),
-        "credible set, 99 %": (partial(contests.keep_credible, alpha=0.99, rng=rng, tolerance=0.006), count, 1),
+        "credible set": (partial(contests.keep_credible, alpha=0.95, rng=rng), doubled, 1),
+        "credible set, 99 %": (partial(contests.keep_credible, alpha=0.99, rng=rng), doubled, 1),
+        "credible set, each run": (partial(contests.keep_credible, alpha=0.95, rng=rng), count, 1),
     }
 
 
@@ -126,7 +130,7 @@ def race_all(
             for first in FIRST
         ]
     if over_time:
-        ends = [race_over_time(recorded, losses, FIRST[1], seed) for seed in range(over_time)]
+        ends = [race_over_time(recorded, FIRST[1], seed) for seed in range(over_time)]
         found["race over time"] = [summarized(ends)]
     return found
 
@@ -192,13 +196,14 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--figures", type=Path, default=Path())
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--instance", type=int, default=1, help="instance of the functions that configurations run on")
     parser.add_argument("--races", type=int, default=200, help="races of each procedure on samples")
-    parser.add_argument("--over-time", type=int, default=0, help="races over time; each takes a minute")
+    parser.add_argument("--over-time", type=int, default=0, help="races over time; each takes some ten seconds")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
     options.figures.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    recorded = record(options.into, options.workers)
+    recorded = record(options.into, options.instance, options.workers)
     losses = {
         function: np.array([[LOSS.terms(run, BUDGET)[0] for run in runs] for runs in all_runs])
         for function, all_runs in recorded.items()

@@ -52,10 +52,10 @@ class ConfiguratorSettings:
         strategy: How configurations are dropped, and where newcomers come from. "race" drops configurations that
             another one dominates over time, by the posterior of `polarbear.racing.Race`; newcomers are near the elites,
             and ever nearer. With the same newcomers, "bootstrap", "f-race" and "t-race" compare a single number, the
-            criterion, by the Bayesian bootstrap, Friedman's test and paired t-tests. With newcomers from the whole
-            space, "halving" keeps the best third and triples the instances, "hyperband" does so from several starts,
-            and "random" compares all on the same number of instances. "smac" leaves the search to SMAC
-            (`polarbear.configure.smac`), as a baseline.
+            criterion: by the Bayesian bootstrap whenever the instances have doubled, and by Friedman's test and paired
+            t-tests after each instance. With newcomers from the whole space, "halving" keeps the best third and triples
+            the instances, "hyperband" does so from several starts, and "random" compares all on the same number of
+            instances. "smac" leaves the search to SMAC (`polarbear.configure.smac`), as a baseline.
         criterion: Number that all strategies except "race" compare.
         target: Target of the criterion "ert".
         newcomers: "near": children of elites, see `polarbear.configure.proposals.near`; "modelled": from many such
@@ -394,8 +394,9 @@ class Configurator:
         rng = np.random.default_rng([chosen.seed, len(self.iterations)])
         level = 1 - chosen.alpha
         on = 0 if self._searching_near else self._starts()[len(self.iterations)][1]
+        doubled = (first * 2**step for step in count())  # each look drops up to 1 - alpha
         rules: dict[str, tuple[contests.Rule, Iterable[int]]] = {
-            "bootstrap": (partial(contests.keep_credible, alpha=chosen.alpha, rng=rng), count(first)),
+            "bootstrap": (partial(contests.keep_credible, alpha=chosen.alpha, rng=rng), doubled),
             "f-race": (partial(contests.keep_by_friedman, level=level), count(first)),
             "t-race": (partial(contests.keep_by_t_test, level=level), count(first)),
             "halving": (partial(contests.keep_share, eta=_ETA), (on * _ETA**rung for rung in count())),
