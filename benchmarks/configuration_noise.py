@@ -98,16 +98,13 @@ def race_over_time(recorded: list[list[Run]], first: int, seed: int) -> tuple[in
 
 def procedures(rng: np.random.Generator) -> dict[str, tuple[contests.Rule, Callable[[int], Iterable[int]], int]]:
     """By name a rule, the steps from a first one on, and how many are left at least."""
-
-    def doubled(first: int) -> Iterable[int]:
-        return (first * 2**rung for rung in count())
-
+    doubled, tripled = (partial(contests.geometric_steps, factor=factor) for factor in (2, 3))
     return {
         "means": (contests.keep_all, lambda first: (first,), 1),
         "t-race": (partial(contests.keep_by_t_test, level=0.05), count, 5),
         "F-race": (partial(contests.keep_by_friedman, level=0.05), count, 5),
         "halving, 2": (partial(contests.keep_share, eta=2), doubled, 1),
-        "halving, 3": (partial(contests.keep_share, eta=3), lambda first: (first * 3**rung for rung in count()), 1),
+        "halving, 3": (partial(contests.keep_share, eta=3), tripled, 1),
         "credible set": (partial(contests.keep_credible, alpha=0.95, rng=rng), doubled, 1),
         "credible set, 99 %": (partial(contests.keep_credible, alpha=0.99, rng=rng), doubled, 1),
         "credible set, each run": (partial(contests.keep_credible, alpha=0.95, rng=rng), count, 1),

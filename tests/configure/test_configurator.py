@@ -89,6 +89,14 @@ def raced_on_fresh(found, bad):
     return recommended_of(found, race.posterior, runs)
 
 
+def test_the_bootstrap_looks_whenever_the_instances_have_doubled():
+    search, looks = Configurator(space(), budget=300, times=TIMES, strategy="bootstrap"), set()
+    while (requests := search.ask()) and not search.iterations:
+        looks.add(max(each.draw for each in requests) + 1)
+        search.tell(run_of(each, search.configurations[each.key.algorithm]) for each in requests)
+    assert {5, 10} <= looks <= {5, 10, 20, 40, 80}
+
+
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("strategy", ["race", "bootstrap"])

@@ -394,12 +394,12 @@ class Configurator:
         rng = np.random.default_rng([chosen.seed, len(self.iterations)])
         level = 1 - chosen.alpha
         on = 0 if self._searching_near else self._starts()[len(self.iterations)][1]
-        doubled = (first * 2**step for step in count())  # each look drops up to 1 - alpha
+        doubled = contests.geometric_steps(first, 2)  # few looks, as each may drop the best with 1 - alpha
         rules: dict[str, tuple[contests.Rule, Iterable[int]]] = {
             "bootstrap": (partial(contests.keep_credible, alpha=chosen.alpha, rng=rng), doubled),
             "f-race": (partial(contests.keep_by_friedman, level=level), count(first)),
             "t-race": (partial(contests.keep_by_t_test, level=level), count(first)),
-            "halving": (partial(contests.keep_share, eta=_ETA), (on * _ETA**rung for rung in count())),
+            "halving": (partial(contests.keep_share, eta=_ETA), contests.geometric_steps(on, _ETA)),
             "random": (contests.keep_all, (on,)),
         }
         rules["hyperband"] = rules["halving"]

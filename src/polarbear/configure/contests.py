@@ -6,7 +6,8 @@ on the same instances and with the same seeds. A contest has no budget of its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -130,6 +131,11 @@ class RankedContest:
     def _matrix(self) -> FloatArray:
         seeds = [self._seed_of(draw) for draw in range(self._drawn)]
         return np.array([[self._terms[name, seed] for name in self._alive] for seed in seeds])
+
+
+def geometric_steps(first: int, factor: int) -> Iterator[int]:
+    """Yield numbers of instances from `first` on, each `factor` times the one before."""
+    return (first * factor**step for step in itertools.count())
 
 
 def _order(losses: FloatArray) -> FloatArray:
